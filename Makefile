@@ -2,13 +2,19 @@
 PYTHON ?= python3
 VENV := .venv
 FRAMEWORKS := .venv-frameworks
+BROWSER := .venv-browser
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-frameworks guarantees torture check bench bench-recall bench-agent docs dist clean
+.PHONY: demo demo-postgres test test-frameworks test-web guarantees torture check bench bench-recall bench-agent docs dist
+.PHONY: clean
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
+
+# Two processes on one database, on a PostgreSQL server of its own.
+demo-postgres: $(STAMP)
+	@$(BIN)/python scripts/demo_postgres.py
 
 # Thousands of processes that the tests start would compile memctl again where its bytecode is not to be written.
 test guarantees torture: export PYTHONDONTWRITEBYTECODE =
@@ -18,6 +24,10 @@ test: check
 # LangGraph and AgentScope are big and pin much, so their adapters are tested in an environment of their own.
 test-frameworks:
 	@PYTHON='$(PYTHON)' sh scripts/test_frameworks.sh $(FRAMEWORKS)
+
+# The local page in Chromium, driven by Playwright. Both are big, and only these tests need them.
+test-web:
+	@PYTHON='$(PYTHON)' sh scripts/test_web.sh $(BROWSER)
 
 # The tests that docs/guarantees.md names, with their figures noted there: in short form, and for hours in the long one.
 # TORTURE names some of them: make torture TORTURE=tests/soak
@@ -60,7 +70,7 @@ dist: $(STAMP)
 	@$(BIN)/python scripts/dist.py
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) build dist *.egg-info .demo
+	rm -rf $(VENV) $(FRAMEWORKS) $(BROWSER) build dist *.egg-info .demo
 
 $(STAMP): pyproject.toml requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memctl needs Python 3.11 or newer; name one: make PYTHON=python3.12")'

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.corpus import memories
-from bench.speed import Row, as_markdown, machine, write_table
+from bench.speed import Row, machine, publish
 from memctl import open_store
 from memctl.core.limits import DECAY_POLICIES
 from memctl.core.models import Memory
@@ -134,10 +134,7 @@ def main() -> int:
     where = machine()
     with tempfile.TemporaryDirectory() as directory:
         rows = measure(Path(directory), SIZES[:2] if options.quick else SIZES, 1 if options.quick else 3)
-    table = f"{where}\n\n{as_markdown(rows)}\n"
-    print(table)
-    if options.write:
-        write_table(MARK, table)
+    publish(MARK, where, rows, write=options.write)
     return 0
 
 

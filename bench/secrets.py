@@ -205,7 +205,7 @@ def share(name: str, texts: Sequence[str], find: Callable[[str], bool]) -> tuple
 
 
 def main(paths: Sequence[str]) -> None:
-    ways: dict[str, Callable[[str], bool]] = {"memctl": lambda text: bool(sensitive.found(text))}
+    ways: dict[str, Callable[[str], bool]] = {"memctl": lambda text: bool(sensitive.secrets_in(text))}
     if other := detect_secrets():
         ways["detect-secrets"] = other
     if paths:
@@ -219,7 +219,7 @@ def main(paths: Sequence[str]) -> None:
             print(f"  {name:32} {way:15} {hits:5} of {len(texts):6,} texts   {each:7.0f} µs each")
     if paths:
         for name, texts in corpora.items():
-            shown = [text for text in texts if sensitive.found(text)][:10]
+            shown = [text for text in texts if sensitive.secrets_in(text)][:10]
             for text in shown:
                 print(f"  {name}: {sensitive.masked(text)[:200]!r}")
         return

@@ -297,11 +297,20 @@ def as_markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def write_table(mark: str, table: str) -> None:
-    """Put a table into the page, behind its mark and before the next heading."""
-    head, _, rest = PAGE.read_text("utf-8").partition(mark)
-    after = rest.find("\n## ")
-    PAGE.write_text(f"{head}{mark}\n\n{table.rstrip()}\n" + (rest[after:] if after >= 0 else ""), "utf-8")
+def publish(mark: str, where: str, rows: Sequence[Row], *, write: bool) -> None:
+    """Print a table, and put it into the page, behind its mark.
+
+    Args:
+        where: what it was measured on.
+        write: whether it replaces the table in the page; the text around that stays.
+    """
+    table = f"{where}\n\n{as_markdown(rows)}\n"
+    print(table)
+    if write:
+        head, _, rest = PAGE.read_text("utf-8").partition(mark)
+        section, heading, after = rest.partition("\n## ")
+        notes = section.rpartition("\n|")[2].partition("\n")[2] if "\n|" in section else section
+        PAGE.write_text(f"{head}{mark}\n\n{table}{notes}{heading}{after}", "utf-8")
 
 
 def machine() -> str:
@@ -322,10 +331,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         os.environ["XDG_CACHE_HOME"] = directory
         rows = measure(Path(directory), quick=options.quick)
-    table = f"{where}\n\n{as_markdown(rows)}\n"
-    print(table)
-    if options.write:
-        write_table(MARK, table)
+    publish(MARK, where, rows, write=options.write)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"(peak memory of this process: {peak / 1024:.0f} MiB)")
     return 0

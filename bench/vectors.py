@@ -12,8 +12,8 @@ import time
 
 import apsw
 
+from memctl.storage.entries.vectors import pack
 from memctl.storage.index.database import sqlite_vec_library
-from memctl.storage.index.vectors import pack
 
 DIMENSIONS = 256
 TRIES = 7

@@ -160,7 +160,7 @@ def main() -> int:
 
         print(f"-- later: {len(failures)} call failed so far")
         print("read_file:", recovery.run(read_file, {"name": "menu.txt", "folder": ""}, context=STATE))
-        print(f"{len(failures)} call failed so far: what mended it was remembered, and used before the call")
+        print(f"{len(failures)} call failed so far: the fix was remembered, and used before the call")
     return 0
 
 

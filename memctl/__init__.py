@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from memctl.errors import MemctlError
     from memctl.store import MemoryStore
     from memctl.strategies.calls import Recovery
+    from memctl.transfer.copying import copy_store
 
 _HOMES = {
+    "copy_store": "memctl.transfer.copying",
     "open_store": "memctl.bootstrap",
     "MemoryStore": "memctl.store",
     "MemctlError": "memctl.errors",
@@ -46,12 +48,13 @@ __all__ = [
     "Recovery",
     "Selection",
     "__version__",
+    "copy_store",
     "open_store",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import public names on first use, so that `memctl --version` does not pay for them."""
+    """Import public names on first use, which keeps `memctl --version` fast."""
     if name not in _HOMES:
         raise AttributeError(f"module 'memctl' has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""Work that nobody waits for: one thread, with a store of its own, that does one piece after the other."""
+"""Background work: a thread with its own store that runs one job after another."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from memctl.errors import MemctlError
 
 
 class Reopenable(Protocol):
-    """What can be opened once more, for a thread of its own."""
+    """A resource that can be cloned for another thread."""
 
-    def another(self) -> Self: ...
+    def clone(self) -> Self: ...
 
     def close(self) -> None: ...
 
@@ -22,17 +22,17 @@ class Reopenable(Protocol):
 E = TypeVar("E", bound=Reopenable)
 
 CLOSING = 10.0
-"""Seconds for which the end of a program waits for work that is not done."""
+"""Seconds that a program waits at its end for unfinished jobs."""
 
 
 class Worker(Generic[E]):
-    """A thread with a store of its own, opened for the first piece of work and closed after the last.
+    """A thread with its own store, opened for the first job and closed after the last.
 
-    The thread does not keep a program alive: what must not be lost is on disk before it is given to a worker.
+    The thread does not keep a program alive: save what must not be lost to disk before you submit a job.
 
     Args:
-        store: the store whose memories are worked on; only the thread's own is used there.
-        failed: is called in the thread with what went wrong, as a sentence.
+        store: the store to clone; the thread uses only its clone.
+        failed: called in the thread with an error message.
     """
 
     def __init__(self, store: E, failed: Callable[[str], object]) -> None:
@@ -43,10 +43,10 @@ class Worker(Generic[E]):
         self._working = self._closed = False
 
     def submit(self, act: Callable[[E], Any], name: str = "") -> None:
-        """Do something later.
+        """Run a job later.
 
         Args:
-            name: where one of this name waits already, this one is left out: that one will see everything.
+            name: a job with the same name as a queued one is dropped, as the queued one does its work too.
         """
         with self._changed:
             if self._closed or (name and any(name == other for other, _ in self._waiting)):
@@ -59,16 +59,16 @@ class Worker(Generic[E]):
             self._changed.notify_all()
 
     def wait(self, seconds: float | None = None) -> int:
-        """Wait until all is done, at most so long. Returns how many pieces of work are not."""
+        """Wait until all jobs are done, or for at most `seconds`. Returns the number of unfinished jobs."""
         with self._changed:
             self._changed.wait_for(lambda: not self._left(), seconds)
             return self._left()
 
     def close(self, seconds: float | None = None) -> int:
-        """As `wait`, at most `CLOSING` seconds where none are given; then the thread ends with the piece it is at.
+        """Like `wait`, by default for at most `CLOSING` seconds; the thread then ends after its current job.
 
         Returns:
-            how many pieces were given up.
+            the number of jobs that were dropped.
         """
         left = self.wait(CLOSING if seconds is None else seconds)
         with self._changed:
@@ -87,17 +87,17 @@ class Worker(Generic[E]):
         store = None
         while act := self._next():
             try:
-                store = store or self._store.another()
+                store = store or self._store.clone()
                 act(store)
             except MemctlError as problem:
                 self._failed(problem.message)
-            except Exception as problem:  # the thread must go on with the rest
+            except Exception as problem:  # the thread must continue with the other jobs
                 self._failed(f"{type(problem).__name__}: {problem}")
         if store is not None:
             store.close()
 
     def _next(self) -> Callable[[E], Any] | None:
-        """The next piece of work, waited for; None at the end."""
+        """Wait for the next job; None at the end."""
         with self._changed:
             self._working = False
             self._changed.notify_all()

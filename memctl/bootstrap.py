@@ -1,4 +1,4 @@
-"""The only place that picks a folder, an index and an embedder and puts them together."""
+"""Opens a store: the only place that chooses its storage and its models."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memctl import config
-from memctl.errors import MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.memories.asking import Asking
+from memctl import config, stores
+from memctl.errors import MemctlError, RefusedError, StorageError, UsageError
+from memctl.memories.querying import QueryEngine
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
@@ -20,7 +20,9 @@ from memctl.storage.files import layout, signing
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.storage import FolderStorage
 from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.ports.storage import Storage
 from memctl.store import MemoryStore
+from memctl.stores import DatabaseStore, FolderStore, Store
 
 if TYPE_CHECKING:
     from memctl.trust import Server
@@ -37,32 +39,72 @@ def open_store(
     user: str | None = None,
     *,
     create: bool = False,
+    reader: str = "",
     environment: Mapping[str, str] = os.environ,
 ) -> MemoryStore:
     """Open one user's memories.
 
     Args:
-        store: the store's folder; found as the command line finds it when None.
-        user: the user's name; when None the one the settings name, else the only one there is.
-        create: make the store and the user where they do not exist.
+        store: the store's folder, or the address of a database (`postgresql://…`); if None, chosen as on the command
+            line.
+        user: the user's name; if None, the one that the settings name, else the only one.
+        create: create the store and the user if they do not exist.
+        reader: another user, who only reads these memories. In a database they must be shared with that user.
 
     Raises:
         NotFoundError: no such store or user.
-        UsageError: several users and none named, or a name that cannot be one.
-        InvalidDataError: `memctl.yaml` is broken.
+        UsageError: several users and none named, or a name that is not allowed.
+        InvalidDataError: `memctl.yaml` is malformed.
+        DatabaseError: the database cannot be reached.
+        RefusedError: the memories are not shared with the reader.
     """
-    root = layout.find_store(store, environment, Path.cwd())
-    settings, untrusted = trusted_settings(root, environment)
-    name = user or environment.get(layout.USER_VARIABLE) or user_here(root) or settings.user
-    folder = layout.create_user(root, name or "me") if create else _existing(root, name)
+    place = stores.named(store, environment, Path.cwd())
+    if create and isinstance(place, DatabaseStore) and not place.exists():
+        place.create_user(user or environment.get(layout.USER_VARIABLE) or "me")
+    settings, notes = trusted_settings(place, environment)
+    name = user or environment.get(layout.USER_VARIABLE) or _user_here(place) or settings.user
+    embedder, problem = load_embedder(settings, environment)
+    storage: Storage
+    if isinstance(place, DatabaseStore):
+        storage = _in_database(place, _created(place, name) if create else name, embedder, settings, reader)
+    else:
+        folder = layout.create_user(place.root, name or "me") if create else _folder_of(place, name)
+        storage = _in_folder(folder, embedder, settings, environment)
+        embedder = storage.embedder
+    engine = QueryEngine(
+        storage,
+        embedder,
+        settings,
+        embedder_problem=problem,
+        setting_notes=notes,
+        llm=lambda: need_llm(settings, environment),
+        rerankers=lambda name: need_reranker(settings, name, environment),
+    )
+    return MemoryStore(engine)
+
+
+def _folder_of(place: FolderStore, name: str) -> UserFolder:
+    return UserFolder(place.root / stores.chosen_user(place, name))
+
+
+def _created(place: DatabaseStore, name: str) -> str:
+    """A user that is there now; the only one where none is named."""
+    known = [] if name else place.users()
+    name = name or (known[0] if len(known) == 1 else "me")
+    place.create_user(name)
+    return name
+
+
+def _in_folder(
+    folder: UserFolder, embedder: Embedder | None, settings: config.Settings, environment: Mapping[str, str]
+) -> FolderStorage:
     folder = replace(folder, key_file=signing.key_file(environment))
     layout.check_private(folder)
-    embedder, problem = load_embedder(settings, environment)
     index = open_index(folder, environment)
     if embedder is not None and embedder.slow:
         cache = index.path.with_name(EMBEDDINGS) if index.on_disk else Path(":memory:")
         embedder = CachedEmbedder(embedder, cache, folder.signer.secret(EMBEDDINGS))
-    storage = FolderStorage(
+    return FolderStorage(
         folder,
         index,
         embedder,
@@ -70,73 +112,70 @@ def open_store(
         log_limit=int(settings.log_limit_mb * MEGABYTE),
         spare_indexes=index_paths(folder, environment),
     )
-    engine = Asking(
-        storage,
-        embedder,
-        settings,
-        embedder_problem=problem,
-        untrusted=untrusted,
-        llm=lambda: need_llm(settings, environment),
-        rerankers=lambda name: need_reranker(settings, name, environment),
-    )
-    return MemoryStore(engine)
 
 
-def trusted_settings(root: Path, environment: Mapping[str, str]) -> tuple[config.Settings, tuple[str, ...]]:
-    """The settings in force: where a store sets a value that needs this machine's trust and has it not, the default.
+def _in_database(
+    place: DatabaseStore, name: str, embedder: Embedder | None, settings: config.Settings, reader: str
+) -> Storage:
+    from memctl.storage.postgres import store as database
+    from memctl.storage.postgres.storage import PostgresStorage
+    from memctl.storage.postgres.transactions import Database
+
+    pool = place.connections
+    reader = reader if reader != name else ""
+    if reader:
+        database.need_share(pool, name, reader)
+    db = Database(pool, stores.chosen_user(place, name), reader=reader, lock_timeout=settings.lock_timeout)
+    return PostgresStorage(db, embedder, log_limit=int(settings.log_limit_mb * MEGABYTE))
+
+
+def trusted_settings(place: Store, environment: Mapping[str, str]) -> tuple[config.Settings, tuple[str, ...]]:
+    """The settings in force: a value that needs the user's trust and does not have it is replaced by the default.
 
     Returns:
-        the settings, and a sentence on each value that is not in force.
+        the settings, and a note on each value that is not in force and on each old name of a setting.
 
     Raises:
-        InvalidDataError: `memctl.yaml` is broken.
-        ProviderError: the list of what is trusted cannot be understood.
+        InvalidDataError: `memctl.yaml` is malformed.
+        ProviderError: the list of trusted values is malformed.
     """
-    settings = config.load(root)
+    settings, renamed = place.read_settings()
     risks = config.risks(settings)
     if not risks:
-        return settings, ()
+        return settings, renamed
     from memctl import trust
 
     known = trust.values(environment)
-    refused = [name for name in risks if trust.value_of(root, name, getattr(settings, name)) not in known]
+    refused = [name for name in risks if trust.value_of(place.place, name, getattr(settings, name)) not in known]
     default = config.Settings()
+    what = "the store" if isinstance(place, DatabaseStore) else layout.CONFIG_NAME
     notes = tuple(
-        f"memctl.yaml sets {name} to {getattr(settings, name)}, which {risks[name]}: "
+        f"{what} sets {name} to {getattr(settings, name)}, which {risks[name]}: "
         f"{getattr(default, name)} is in force until `memctl config trust {name}`"
         for name in refused
     )
-    return replace(settings, **{name: getattr(default, name) for name in refused}), notes
+    return replace(settings, **{name: getattr(default, name) for name in refused}), (*renamed, *notes)
 
 
-def _existing(root: Path, name: str) -> UserFolder:
-    if name:
-        return layout.find_user(root, name)
-    known = layout.users(root)
-    if len(known) == 1:
-        return UserFolder(root / known[0])
-    if not known and (root / layout.CONFIG_NAME).exists():
-        raise NotFoundError(f"the store {root} has no user yet", hint="Add one: `memctl user add NAME`.")
-    if not known:
-        raise NotFoundError(f"there is no memory store in {root}", hint="Make one with `memctl init`.")
-    raise UsageError(f"which user? {root} has {', '.join(known)}", hint="Name one: `--user NAME` or MEMCTL_USER=NAME.")
+def _user_here(place: Store) -> str:
+    return user_here(place.root) if isinstance(place, FolderStore) else ""
 
 
 def user_here(root: Path) -> str:
-    """The user in whose folder the command was called, empty elsewhere."""
+    """The user whose folder is the working directory or holds it; empty elsewhere."""
     here = Path.cwd()
     name = here.relative_to(root).parts[0] if here != root and here.is_relative_to(root) else ""
     return name if name in layout.users(root) else ""
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    """Where what can be made again lies when it cannot lie in the store: models, indexes of read-only folders."""
+    """The directory for derived data that cannot be in the store: models, indexes of read-only folders."""
     base = environment.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "memctl"
 
 
 def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> tuple[Embedder | None, str]:
-    """The configured model; where it cannot be used, None and a sentence that says why and how to fix it."""
+    """The configured model; if it cannot be used, None, and a note that says why and how to fix it."""
     try:
         return need_embedder(settings, environment), ""
     except UsageError:
@@ -146,18 +185,18 @@ def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
 
 
 def degraded_note(problem: MemctlError) -> str:
-    """One sentence on a model that cannot be used, with both ways out."""
+    """A note on a model that cannot be used, with both solutions."""
     hint = problem.hint.rstrip(".")
     ways = f"{hint}, or " if hint else ""
     return f"full text only: {problem.message.rstrip('.')}. {ways}`memctl model use builtin`."
 
 
 def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> Embedder | None:
-    """The configured model, None for `none`.
+    """The configured model; None for `none`.
 
     Raises:
         ProviderError: it cannot be used.
-        UntrustedError: the store names its server, and nobody on this machine has said that it may be used.
+        UntrustedError: the store names its server, which the user of this machine does not trust.
         UsageError: there is no such model.
     """
     from memctl.providers.registry import load_embedder as load
@@ -174,11 +213,11 @@ def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
 
 
 def need_llm(settings: config.Settings, environment: Mapping[str, str]) -> LLM | None:
-    """The configured language model, None for `none`; `MEMCTL_LLM` and `MEMCTL_LLM_URL` go before the settings.
+    """The configured language model; None for `none`; `MEMCTL_LLM` and `MEMCTL_LLM_URL` override the settings.
 
     Raises:
-        ProviderError: its address or key cannot be one.
-        UntrustedError: the store names its server, and nobody on this machine has said that it may be used.
+        ProviderError: its address or key is not valid.
+        UntrustedError: the store names its server, which the user of this machine does not trust.
         UsageError: there is no such model.
     """
     from memctl.providers.registry import load_llm
@@ -196,11 +235,11 @@ def need_llm(settings: config.Settings, environment: Mapping[str, str]) -> LLM |
 
 
 def need_reranker(settings: config.Settings, name: str, environment: Mapping[str, str]) -> Reranker | None:
-    """The reranker of that name, None for `none`.
+    """The reranker with this name; None for `none`.
 
     Raises:
         ProviderError: it cannot be used.
-        UntrustedError: the store names its server, and nobody on this machine has said that it may be used.
+        UntrustedError: the store names its server, which the user of this machine does not trust.
         UsageError: there is no such reranker.
     """
     from memctl.providers.registry import load_reranker
@@ -217,7 +256,7 @@ def need_reranker(settings: config.Settings, name: str, environment: Mapping[str
 
 
 def _trusted_key(setting: str, settings: config.Settings, environment: Mapping[str, str]) -> str:
-    """The key for a server that may be used; empty where it gets none."""
+    """The key for a trusted server; empty if it gets none."""
     from memctl import trust
 
     named = servers(settings)[setting]
@@ -226,7 +265,7 @@ def _trusted_key(setting: str, settings: config.Settings, environment: Mapping[s
 
 
 def _own_key(url: str, settings: config.Settings, environment: Mapping[str, str]) -> str:
-    """The key for the server that the environment names: a store must not choose another one for it."""
+    """The key for the server that the environment names; a store must not choose another key for it."""
     from memctl import trust
 
     variable = settings.llm_key_variable
@@ -236,7 +275,7 @@ def _own_key(url: str, settings: config.Settings, environment: Mapping[str, str]
 
 
 def servers(settings: config.Settings) -> dict[str, Server]:
-    """The servers a store's settings name, by the setting."""
+    """The servers that a store's settings name, by setting."""
     from memctl.trust import KEY_VARIABLE, URL, server
 
     values = vars(settings)
@@ -248,12 +287,12 @@ def servers(settings: config.Settings) -> dict[str, Server]:
 
 
 def index_paths(folder: UserFolder, environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where a user's index may lie, the usual place first."""
+    """The possible paths of a user's index, the usual one first."""
     return (folder.cache / INDEX_NAME, _outside(folder, environment))
 
 
 def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteIndex:
-    """The user's index: in the folder, else (read-only, somebody else's) in the user's own cache, else in memory."""
+    """The user's index: in the folder; if that is not writable, in this machine's user's cache; else in memory."""
     for path in index_paths(folder, environment):
         try:
             if path.is_relative_to(folder.root):
@@ -272,7 +311,7 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
 
 
 def _identity(folder: UserFolder) -> str:
-    """What tells this folder from a copy of it, and an index of this machine's user's from one that came with it."""
+    """Distinguishes this folder from a copy of it, and an index of this machine's user from one that came with it."""
     status = folder.root.stat()
     place = f"{status.st_dev}:{status.st_ino}:{folder.name}"
     return f"{place}:{folder.signer.secret(place)}"

@@ -1,4 +1,4 @@
-"""Settings of a store: one table that validates `memctl.yaml`, gives the defaults and makes the documentation."""
+"""Settings of a store: one table validates `memctl.yaml`, holds the defaults and generates the documentation."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from memctl.storage.files import atomic
 from memctl.storage.files.layout import CONFIG_NAME
 
 RERANKED = QUERY, CONTEXT = "query", "context"
-"""What a reranker may have a say in."""
+"""What a reranker may reorder."""
 
 KEY_ENDING, KEY_VARIABLES = "_API_KEY", "MEMCTL_KEY_VARIABLES"
-"""What an environment variable's name must end in for the settings to name it, and the variable that lists others."""
+"""Settings may name environment variables with this ending, and those that the second variable lists."""
 
 
 @dataclass(frozen=True)
 class Risk:
-    """Values of a setting that a store from elsewhere may not bring into force by itself.
+    """Values of a setting that take effect only once this machine's user trusts them.
 
     Args:
-        does: what they do, in a sentence with no subject.
-        risky: whether a value is one of them.
+        does: what such a value does, as the end of a sentence.
+        risky: whether a value needs trust.
     """
 
     does: str
@@ -55,37 +55,37 @@ def _setting(
 
 @dataclass(frozen=True)
 class Settings:
-    """Every setting of a store. `docs/settings.md` is made from this table."""
+    """Every setting of a store. `docs/settings.md` is generated from this table."""
 
-    user: str = _setting("", "The user meant when a command names none.")
-    categories: tuple[str, ...] = _setting(CATEGORIES, "Categories a memory may have; a store may add its own.")
+    user: str = _setting("", "The user for commands that name none.")
+    categories: tuple[str, ...] = _setting(CATEGORIES, "The categories of memories; a store may add its own.")
     model: str = _setting(
         "builtin", "Embedding model: `builtin`, `fastembed:MODEL`, `openai:MODEL`, or `none` for full text only."
     )
     model_url: str = _setting(
-        "http://localhost:11434/v1", "Base URL of the OpenAI-compatible server that `openai:MODEL` asks."
+        "http://localhost:11434/v1", "Base URL of the OpenAI-compatible server for `openai:MODEL`."
     )
     model_key_variable: str = _setting(
         "OPENAI_API_KEY",
-        "Environment variable that holds that server's key; its name ends in `_API_KEY`, or `MEMCTL_KEY_VARIABLES` "
-        "lists it.",
+        "Environment variable with that server's key; its name must end in `_API_KEY` or be listed in "
+        "`MEMCTL_KEY_VARIABLES`.",
     )
     model_timeout: float = _setting(10.0, "Seconds to wait for that server.", 0.1, 600)
     llm: str = _setting(
         "none",
         "Language model for reflecting, consolidating, extracting and error analysis: `openai:MODEL` on any "
-        "OpenAI-compatible server, or `none`: rules alone. `MEMCTL_LLM` in the environment overrides it.",
+        "OpenAI-compatible server, or `none` for rules alone. The environment variable `MEMCTL_LLM` overrides it.",
     )
     llm_url: str = _setting(
         "http://localhost:11434/v1",
-        "Base URL of the server that the language model runs on. `MEMCTL_LLM_URL` in the environment overrides it.",
+        "Base URL of the language model's server. The environment variable `MEMCTL_LLM_URL` overrides it.",
     )
     llm_key_variable: str = _setting(
-        "OPENAI_API_KEY", "Environment variable that holds that server's key; named as for `model_key_variable`."
+        "OPENAI_API_KEY", "Environment variable with that server's key; named as for `model_key_variable`."
     )
     llm_timeout: float = _setting(60.0, "Seconds to wait for one answer of the language model.", 0.1, 600)
     lexical_weight: float = _setting(
-        -1.0, "Share of full text in the blend, 0 to 1; the vectors have the rest. -1: what suits the model.", -1, 1
+        -1.0, "Weight of full text against vectors, 0 to 1; -1 uses the weight that suits the model.", -1, 1
     )
     ranking: str = _setting(
         RELEVANCE,
@@ -96,35 +96,33 @@ class Settings:
         "none", "Reranker that reads the best hits of a query: `fastembed:MODEL`, `server`, `server:MODEL`, or `none`."
     )
     rerank_for: tuple[str, ...] = _setting(
-        (QUERY,), "Which answers are reranked where a reranker is set: any of query, context.", choices=RERANKED
+        (QUERY,), "What the reranker reorders: query, context or both.", choices=RERANKED
     )
     rerank_weight: float = _setting(
-        0.7, "Share of the reranker in a score, 0 to 1; full text, vectors and the rest have what is left.", 0, 1
+        0.7, "Weight of the reranker in a score, 0 to 1; the other parts share the rest.", 0, 1
     )
     rerank_url: str = _setting(
         "http://localhost:8080/v1",
-        "Base URL of the reranking server that `server` asks: Cohere's, Jina's, Text Embeddings Inference, llama.cpp.",
+        "Base URL of the reranking server for `server`: Cohere's, Jina's, Text Embeddings Inference, llama.cpp.",
     )
     rerank_key_variable: str = _setting(
-        "RERANK_API_KEY", "Environment variable that holds that server's key; named as for `model_key_variable`."
+        "RERANK_API_KEY", "Environment variable with that server's key; named as for `model_key_variable`."
     )
     rerank_timeout: float = _setting(10.0, "Seconds to wait for that server.", 0.1, 600)
     boost: float = _setting(
-        0.15, "The most by which importance, confidence, reward and recency may raise or lower a hit.", 0, 0.15
+        0.15, "The most that importance, confidence, reward and recency may raise or lower a score.", 0, 0.15
     )
     extract_threshold: float = _setting(
-        0.6, "Confidence below which what was extracted from a conversation is a candidate.", 0, 1
+        0.6, "Confidence below which a memory extracted from a conversation becomes a candidate.", 0, 1
     )
     near_duplicate: float = _setting(
-        0.85, "Share of words in common from which a new memory is reported as similar to another.", 0, 1
+        0.85, "Share of common words from which a new memory is reported as similar to another.", 0, 1
     )
-    query_top: int = _setting(10, "Hits a query returns unless told otherwise.", 1, 1000)
+    query_top: int = _setting(10, "Hits that a query returns by default.", 1, 1000)
     context_tokens: int = _setting(16_000, "Tokens of the window that `context` fills.", 100, 10**8)
-    context_gate: bool = _setting(
-        True, "Whether `context` puts in next to nothing where nothing that is known answers the question."
-    )
+    context_gate: bool = _setting(True, "Whether `context` stays almost empty when no memory answers the question.")
     context_gate_strength: float = _setting(
-        0.2, "How well, 0 to 1, what is known must answer a question for `context` to put it in.", 0, 1
+        0.2, "How well, 0 to 1, memories must answer the question before `context` includes them.", 0, 1
     )
     tokenizer: str = _setting(
         "estimate",
@@ -132,76 +130,76 @@ class Settings:
     )
     conversation_tokens: int = _setting(
         0,
-        "Tokens of a conversation from which room is made; 0 for half of `context_tokens`, or of the budget that an "
-        "agent's memory was given.",
+        "Tokens of a conversation beyond which it is compacted; 0 for half of `context_tokens`, or half of the budget "
+        "of an agent's memory.",
         0,
         10**8,
     )
     conversation_messages: int = _setting(
-        0, "Messages of a conversation from which room is made; 0 for no limit: its tokens count.", 0, 10**6
+        0, "Messages of a conversation beyond which it is compacted; 0 for no limit.", 0, 10**6
     )
     conversation_turns: int = _setting(
         0,
-        "Turns of a conversation from which room is made, 0 for no limit; one begins with a user's message.",
+        "Turns of a conversation beyond which it is compacted; 0 for no limit. A user's message begins a turn.",
         0,
         10**6,
     )
-    conversation_compact_to: float = _setting(0.8, "Share of these limits down to which room is made.", 0.1, 1)
-    conversation_keep_last: int = _setting(10, "The last messages, which always stay in the window.", 1, 10**6)
+    conversation_compact_to: float = _setting(0.8, "Share of these limits that compacting aims for.", 0.1, 1)
+    conversation_keep_last: int = _setting(10, "How many of the last messages always stay in the window.", 1, 10**6)
     conversation_summary_share: float = _setting(
-        0.3, "The most that a summary may take of the tokens of all messages it stands for.", 0.05, 0.9
+        0.3, "Longest summary, as a share of the tokens of the messages it replaces.", 0.05, 0.9
     )
     conversation_output_characters: int = _setting(
-        500, "Characters from which the output of a tool is cut when room is made; the whole is offloaded.", 100, 10**6
+        500, "Compacting cuts tool output longer than this many characters; the whole is offloaded.", 100, 10**6
     )
     conversation_acknowledgement_characters: int = _setting(
-        20, "An assistant's message of fewer characters is dropped when room is made.", 0, 1000
+        20, "Compacting drops an assistant's message of fewer characters.", 0, 1000
     )
     window_policy: str = _setting(
         "summarize",
-        "How room is made: `summarize`, `truncate`, `offload` (large content to files first), or `auto` (early: merge, "
+        "How to compact: `summarize`, `truncate`, `offload` (large content to files first), or `auto` (early: merge, "
         "summarize, offload).",
         risk=Risk("drops messages without a summary", lambda policy: policy == "truncate"),
     )
-    auto_window_messages: int = _setting(30, "auto: messages from which room is made.", 2, 10**6)
-    auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which room is made.", 0.01, 1)
-    keep_messages: bool = _setting(True, "Whether what is said is kept, word for word, in the transcripts.")
+    auto_window_messages: int = _setting(30, "auto: messages from which to compact.", 2, 10**6)
+    auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which to compact.", 0.01, 1)
+    keep_messages: bool = _setting(True, "Whether the transcripts keep messages, word for word.")
     transcript_days: float = _setting(
         0.0,
-        "Days after which `maintain` deletes what was said; 0 for never, -1 for as soon as its session has ended and "
-        "was learned from.",
+        "Days after which `maintain` deletes messages; 0 for never, -1 for as soon as their session has ended and was "
+        "learned from.",
         -1,
         100000,
-        risk=Risk("deletes what was said", lambda days: days != 0),
+        risk=Risk("deletes messages", lambda days: days != 0),
     )
     transcript_deleted_days: float = _setting(
         30.0,
-        "Days after which `maintain` removes deleted messages for good; until then `undo` brings them back.",
+        "Days after which `maintain` removes deleted messages for good; until then `undo` restores them.",
         0,
         100000,
         risk=Risk("removes deleted messages for good sooner", lambda days: days < 30),
     )
     session_idle_minutes: float = _setting(
         30.0,
-        "Minutes without a message after which a session is ended, and learned from; 0 for never.",
+        "Minutes without a message after which a session ends and is learned from; 0 for never.",
         0,
         10**7,
         risk=Risk("removes messages of sessions sooner", lambda minutes: 0 < minutes < 30),
     )
     session_least_messages: int = _setting(
         4,
-        "Messages left at a session's end from which an episode is made of them.",
+        "The fewest messages, at a session's end, that become an episode.",
         1,
         1000,
         risk=Risk("removes messages of sessions unlearned", lambda messages: messages > 4),
     )
-    task_iterations: int = _setting(20, "Steps a task may take; past them it is archived as a failure.", 1, 10**6)
+    task_iterations: int = _setting(20, "Steps a task may take; a longer one is archived as a failure.", 1, 10**6)
     secrets: str = _setting(
         REFUSE,
-        "What becomes of a memory with a likely secret in it: `refuse`, `mask` (that part), or `allow`.",
+        "What to do with a memory that holds a likely secret: `refuse`, `mask` (that part), or `allow`.",
         risk=Risk("stores likely secrets", lambda policy: policy == ALLOW),
     )
-    lock_timeout: float = _setting(10.0, "Seconds a command waits for another that is writing.", 0, 3600)
+    lock_timeout: float = _setting(10.0, "Seconds to wait while another command is writing.", 0, 3600)
     log_limit_mb: float = _setting(
         64.0,
         "Size at which the oldest half of the operation log (undo, history) is dropped.",
@@ -210,17 +208,17 @@ class Settings:
         risk=Risk("drops history sooner", lambda megabytes: megabytes < 64),
     )
     consolidate_least_episodes: int = _setting(
-        3, "Episodes on one target, or similar successes, from which `memctl consolidate` makes one memory.", 2, 1000
+        3, "Episodes on one target, or similar successes, that `memctl consolidate` needs to make a memory.", 2, 1000
     )
-    consolidate_likeness: float = _setting(
-        0.85, "Share of words in common from which near-duplicates are merged, given the same order.", 0.5, 1
+    consolidate_similarity: float = _setting(
+        0.85, "Share of common words, in the same order, from which near-duplicates are merged.", 0.5, 1
     )
-    consolidate_skill_likeness: float = _setting(
-        0.5, "Share of telling words in common from which two pieces of work are similar.", 0.1, 1
+    consolidate_skill_similarity: float = _setting(
+        0.5, "Share of common words, stop words aside, from which two pieces of work are similar.", 0.1, 1
     )
     decay_policies: tuple[str, ...] = _setting(
         (HALF_LIFE,),
-        "What `decay` and `maintain` archive by: any of half-life, age, gate, capacity, strategies; [] for nothing.",
+        "Policies of `decay` and `maintain`: any of half-life, age, gate, capacity, strategies; [] for none.",
         choices=DECAY_POLICIES,
     )
     decay_half_life_days: float = _setting(
@@ -237,32 +235,65 @@ class Settings:
     decay_strategy_confidence: float = _setting(0.5, "strategies: … if its confidence is below this.", 0, 1)
     archived_days: float = _setting(
         180.0,
-        "Days after which `maintain` moves what is archived to the trash.",
+        "Days after which `maintain` moves archived memories to the trash.",
         0,
         100000,
         risk=Risk("moves archived memories to the trash sooner", lambda days: days < 180),
     )
     strategy_threshold: float = _setting(
-        0.5, "Score from which an error-recovery strategy is used; below it a language model is asked.", 0, 1
+        0.5, "Score from which an error-recovery strategy is used; below it the language model is asked.", 0, 1
     )
 
 
+RENAMED = {
+    "consolidate_likeness": "consolidate_similarity",
+    "consolidate_skill_likeness": "consolidate_skill_similarity",
+}
+"""Old names of settings, which `memctl.yaml` may still use."""
+
+
 def load(store: Path) -> Settings:
-    """The settings of a store; without a `memctl.yaml` all have their defaults.
+    """The settings of a store, as `read` returns them."""
+    return read(store)[0]
+
+
+def read(store: Path) -> tuple[Settings, tuple[str, ...]]:
+    """The settings of a store (the defaults if it has no `memctl.yaml`), and a note for each old name in the file.
 
     Raises:
-        InvalidDataError: the file is broken or a value is not allowed; with the line.
+        InvalidDataError: the file is malformed or a value is not allowed; the error has the line.
+        UsageError: the path is that of a file.
     """
     if store.exists() and not store.is_dir():
         raise UsageError(f"{store} is a file; a store is a folder", hint="Name another with --store or MEMCTL_STORE.")
     data = atomic.read(store / CONFIG_NAME)
     if data is None:
-        return Settings()
-    return Settings(**{name: check(name, value, data) for name, value in _parse(data).items()})
+        return Settings(), ()
+    given = _parse(data)
+    old = {name: new for name, new in RENAMED.items() if name in given and new not in given}
+    named = {old.get(name, name): value for name, value in given.items()}
+    values = {name: check(name, value, data) for name, value in named.items()}
+    notes = (f"{CONFIG_NAME}: the setting {name} is now called {new}" for name, new in old.items())
+    return Settings(**values), tuple(notes)
+
+
+def of_values(given: Mapping[str, Any], place: str) -> Settings:
+    """The settings with these values; the defaults for the rest.
+
+    Args:
+        place: where they are stored, for the error.
+
+    Raises:
+        InvalidDataError: a value is not allowed.
+    """
+    try:
+        return Settings(**{RENAMED.get(name, name): check(RENAMED.get(name, name), given[name]) for name in given})
+    except InvalidDataError as problem:
+        raise InvalidDataError(f"{place}: {problem.reason}", hint=problem.hint) from None
 
 
 def risks(settings: Settings) -> dict[str, str]:
-    """Settings whose values need this machine's trust, and what they do."""
+    """The settings whose values the user must trust first, and what these values do."""
     risky = {f.name: f.metadata["risk"] for f in fields(Settings) if f.metadata["risk"]}
     return {name: risk.does for name, risk in risky.items() if risk.risky(getattr(settings, name))}
 
@@ -296,10 +327,10 @@ def _parse_yaml(text: str) -> Mapping[str, Any]:
 
 
 def check(name: str, value: Any, data: bytes = b"") -> Any:
-    """One value, in the type of its default.
+    """A setting's value, converted to the type of its default.
 
     Raises:
-        InvalidDataError: no such setting, a wrong type, or out of bounds.
+        InvalidDataError: no such setting, a wrong type, or a value that is not allowed.
     """
     known = {f.name: f for f in fields(Settings)}
     place = {"path": CONFIG_NAME, "line": _line_of(name, data)}
@@ -313,7 +344,7 @@ def check(name: str, value: Any, data: bytes = b"") -> Any:
         raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {value!r}", **place)  # type: ignore[arg-type]
     low, high = known[name].metadata["low"], known[name].metadata["high"]
     if low is not None and not low <= converted <= high:
-        raise InvalidDataError(f"{name} must lie between {low:g} and {high:g}, found {value!r}", **place)  # type: ignore[arg-type]
+        raise InvalidDataError(f"{name} must be between {low:g} and {high:g}, found {value!r}", **place)  # type: ignore[arg-type]
     chosen = converted if isinstance(converted, tuple) else (converted,)
     if choices and (unknown := [item for item in chosen if item not in choices]):
         raise InvalidDataError(f"{name}: there is no {unknown[0]!r}; choose from {', '.join(choices)}", **place)  # type: ignore[arg-type]
@@ -323,7 +354,7 @@ def check(name: str, value: Any, data: bytes = b"") -> Any:
 
 
 def _unusable(name: str, value: Any) -> str:
-    """Why a value of the right type will not do; empty where it does."""
+    """Why a value of the right type is not allowed; empty if it is."""
     if any(0xD800 <= ord(c) <= 0xDFFF or ord(c) < 32 for c in str(value)):
         return "holds characters that are not text"
     if name == "user" and value:
@@ -344,8 +375,8 @@ def _unusable(name: str, value: Any) -> str:
         return f"cannot be {value!r}; choose {', '.join(SECRET_POLICIES)}"
     if name.endswith("_key_variable") and not _may_hold_key(value):
         return (
-            f"{value!r} may not be read: a store names only variables that end in {KEY_ENDING}, "
-            f"or that {KEY_VARIABLES} in your environment lists"
+            f"{value!r} is not allowed: the name must end in {KEY_ENDING}, "
+            f"or be listed in {KEY_VARIABLES} in your environment"
         )
     if name == "window_policy" and value not in WINDOW_POLICIES:
         return f"there is no window policy {value!r}; choose {', '.join(WINDOW_POLICIES)}"
@@ -353,7 +384,7 @@ def _unusable(name: str, value: Any) -> str:
 
 
 def _may_hold_key(variable: str) -> bool:
-    """Whether settings may name this variable: those of a store from elsewhere must not send any variable anywhere."""
+    """Whether settings may name this variable. A stranger's store must not send arbitrary variables."""
     allowed = os.environ.get(KEY_VARIABLES, "").replace(",", " ").split()
     return bool(re.fullmatch(rf"[A-Z][A-Z0-9_]*{KEY_ENDING}", variable)) or variable in allowed
 
@@ -369,27 +400,43 @@ def _convert(value: Any, expected: Any, may_be_empty: bool = False) -> Any:
 
 
 def _line_of(name: str, data: bytes) -> int:
-    match = re.search(rb"^" + re.escape(name.encode()) + rb"\s*:", data, re.MULTILINE)
+    match = re.search(rf"^{_either(name)}\s*:".encode(), data, re.MULTILINE)
     return data.count(b"\n", 0, match.start()) + 1 if match else 0
 
 
+def _either(name: str) -> str:
+    """A pattern for the name of a setting and its old names."""
+    return f"(?:{'|'.join(map(re.escape, (name, *(old for old, new in RENAMED.items() if new == name))))})"
+
+
 def near(name: str) -> str:
-    """A hint for somebody who mistyped a setting."""
+    """A hint for a mistyped setting."""
     from difflib import get_close_matches
 
+    if name in RENAMED:
+        return f"It is now called {RENAMED[name]}."
     names = get_close_matches(name, [f.name for f in fields(Settings)], 3)
     return f"Did you mean {' or '.join(names)}?" if names else "`memctl config` lists all settings."
 
 
-def parse_value(name: str, text: str) -> Any:
-    """A value as typed on the command line: lists with commas.
+def default(name: str) -> Any:
+    """The default value of a setting.
 
     Raises:
-        UsageError: no such setting, or not a value it can have.
+        UsageError: no such setting.
     """
-    expected = getattr(Settings(), name, None)
-    if expected is None:
+    if name not in {f.name for f in fields(Settings)}:
         raise UsageError(f"there is no setting {name!r}", hint=near(name))
+    return getattr(Settings(), name)
+
+
+def parse_value(name: str, text: str) -> Any:
+    """A value as typed on the command line, where commas separate the items of a list.
+
+    Raises:
+        UsageError: no such setting, or a value that is not allowed.
+    """
+    expected = default(name)
     readers: dict[type, Any] = {
         int: int,
         float: float,
@@ -404,10 +451,10 @@ def parse_value(name: str, text: str) -> Any:
 
 
 def save(store: Path, name: str, value: Any) -> None:
-    """Set one value in `memctl.yaml`, leaving every other line as it is.
+    """Set one value in `memctl.yaml`; other lines are unchanged.
 
     Raises:
-        InvalidDataError: the file is no text; with the line.
+        InvalidDataError: the file is not text; the error has the line.
     """
     import json
 
@@ -415,9 +462,28 @@ def save(store: Path, name: str, value: Any) -> None:
     before = _text(atomic.read(path) or b"")
     plain = list(value) if isinstance(value, tuple) else value
     line = f"{name}: {json.dumps(plain, ensure_ascii=False)}"
-    pattern = re.compile(rf"^{name}[ \t]*:.*(?:\n(?:[ \t]+|- ).*)*$", re.MULTILINE)
+    pattern = _lines_of(name)
     if pattern.search(before):
         after = pattern.sub(lambda _: line, before, count=1)
     else:
         after = before + ("" if not before or before.endswith("\n") else "\n") + line + "\n"
     atomic.replace(path, after.encode())
+
+
+def remove(store: Path, name: str) -> bool:
+    """Remove a setting from `memctl.yaml`; other lines are unchanged. False if the file does not set it.
+
+    Raises:
+        InvalidDataError: the file is not text; the error has the line.
+    """
+    path = store / CONFIG_NAME
+    before = _text(atomic.read(path) or b"")
+    after = re.sub(_lines_of(name).pattern + r"\n?", "", before, flags=re.MULTILINE)
+    if after != before:
+        atomic.replace(path, after.encode())
+    return after != before
+
+
+def _lines_of(name: str) -> re.Pattern[str]:
+    """The lines of a setting in `memctl.yaml`, under its present name or an old one."""
+    return re.compile(rf"^{_either(name)}[ \t]*:.*(?:\n(?:[ \t]+|- ).*)*$", re.MULTILINE)

@@ -1,6 +1,6 @@
-"""The distribution this program is installed from.
+"""The distribution that this program is installed from.
 
-On the package index `memctl` is another program with the same command, so this one has another name there.
+On the package index, `memctl` is another program with the same command, so this distribution has another name.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ UPGRADE = f"Upgrade {NAME}."
 
 
 def add_extra(extra: str) -> str:
-    """The shell command that installs an extra into the environment this program runs in.
+    """The shell command that installs an extra into the environment of this program.
 
-    It names that environment: the distribution is installed there already, so no package index is asked for it.
+    It names that environment, where the distribution is installed already, so the package index is not asked for it.
     """
     import shlex
     from importlib.util import find_spec
@@ -30,18 +30,18 @@ def add_extra(extra: str) -> str:
 
 
 def executable() -> str:
-    """The whole path of the command that runs now, or of the one beside this Python; its bare name where neither is."""
+    """The full path of the running command, or of the one next to this Python; its bare name if neither exists."""
     import shutil
 
-    running, beside = Path(sys.argv[0]), Path(sys.executable).with_name(COMMAND)
-    for path in (running, beside) if running.name == COMMAND else (beside,):
+    running, sibling = Path(sys.argv[0]), Path(sys.executable).with_name(COMMAND)
+    for path in (running, sibling) if running.name == COMMAND else (sibling,):
         if path.is_file():
             return str(path.absolute())
     return shutil.which(COMMAND) or COMMAND
 
 
 def clash() -> str:
-    """What is wrong where another distribution called `memctl` is installed beside this one; empty where none is."""
+    """A message if another distribution called `memctl` is installed too; empty if not."""
     other = _version(COMMAND)
     if not other:
         return ""
@@ -52,7 +52,7 @@ def clash() -> str:
 
 
 def _version(distribution: str) -> str:
-    """The version that is installed in this environment; empty where it is not."""
+    """The installed version; empty if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,4 +1,4 @@
-"""What every feature stands on: one user's storage kept in step with its truth, the models, and the settings."""
+"""The base of all features: one user's storage, models and settings."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 P = ParamSpec("P")
-E = TypeVar("E", bound="Healing")
+E = TypeVar("E", bound="Retrying")
 
 
-class Healing(Protocol):
-    """What can make its index again and do something once more."""
+class Retrying(Protocol):
+    """Can rebuild its index and run an action again."""
 
-    def healed(self, action: Callable[[], T]) -> T: ...
+    def retry(self, action: Callable[[], T]) -> T: ...
 
 
-def healing(question: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E, P], T]:
-    """A question that is asked once more where the index turns out to be damaged: it is rebuilt in between."""
+def retried(query: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E, P], T]:
+    """Decorates a query: if the index turns out to be damaged, it is rebuilt and the query runs again."""
 
-    @wraps(question)
-    def asked(self: E, /, *args: P.args, **options: P.kwargs) -> T:
-        return self.healed(lambda: question(self, *args, **options))
+    @wraps(query)
+    def wrapper(self: E, /, *args: P.args, **options: P.kwargs) -> T:
+        return self.retry(lambda: query(self, *args, **options))
 
-    return asked
+    return wrapper
 
 
 class Engine:
-    """One user's storage, models and settings: what every feature stands on.
+    """One user's storage, models and settings, which every feature uses.
 
     Attributes:
-        reranker: gives the reranker of a name, None for `none`; ProviderError where it cannot be used.
-        untrusted: sentences on settings that are not in force, because this machine's user does not trust them.
+        reranker: returns the reranker with a name, None for `none`; raises ProviderError if it cannot be used.
+        setting_notes: notes on settings that are not in force, as they are not trusted, or have an old name.
     """
 
     def __init__(
@@ -62,20 +62,20 @@ class Engine:
         settings: Settings | None = None,
         *,
         embedder_problem: str = "",
-        untrusted: Sequence[str] = (),
+        setting_notes: Sequence[str] = (),
         llm: Callable[[], LLM | None] = lambda: None,
         rerankers: Callable[[str], Reranker | None] = lambda name: None,
     ) -> None:
         self.storage, self.embedder = storage, embedder
         self.settings = settings or Settings()
         self.embedder_problem = embedder_problem
-        self.untrusted = tuple(untrusted)
+        self.setting_notes = tuple(setting_notes)
         self.load_llm = llm
         self.reranker = lru_cache(maxsize=4)(rerankers)
 
     @property
     def files(self) -> FolderStorage:
-        """The storage as a folder, for what is about files.
+        """The storage as a folder, for features that are about files.
 
         Raises:
             UsageError: it is not a folder.
@@ -88,17 +88,17 @@ class Engine:
 
     @property
     def report(self) -> SyncReport | None:
-        """What the last look at the truth found; None before the first."""
+        """The report of the last refresh; None before the first."""
         return self.storage.report
 
     @cached_property
     def llm(self) -> LLM | None:
-        """The language model, None where none is configured.
+        """The language model; None if none is configured.
 
-        It is asked outside the lock, never inside a decision.
+        It is called outside the lock, never inside a decision.
 
         Raises:
-            ProviderError: it is configured and cannot be loaded.
+            ProviderError: the configured model cannot be loaded.
         """
         return self.load_llm()
 
@@ -109,7 +109,7 @@ class Engine:
 
     @property
     def llm_problem(self) -> str:
-        """Why the configured language model cannot be loaded; empty where it can, or none is configured."""
+        """Why the configured language model cannot be loaded; empty if it can, or if none is configured."""
         try:
             _ = self.llm
         except ProviderError as problem:
@@ -123,7 +123,7 @@ class Engine:
         schema: Mapping[str, Any] | None = None,
         attempts: int = 3,
     ) -> Answer[T]:
-        """What the language model answers, as `asking.ask` gives it; without one, or where it fails, rules answer."""
+        """The answer of the language model, as from `answers.ask`; not answered without a model, or if it fails."""
         from memctl.providers.answers import Answer, ask
 
         try:
@@ -133,10 +133,10 @@ class Engine:
 
     @cached_property
     def conversations(self) -> Conversations:
-        """What was said to agents, word for word."""
+        """The messages of conversations, word for word."""
         from memctl.conversations.service import Conversations
 
-        return Conversations(self.storage.messages, lambda: self.settings, lambda: self.view().all())
+        return Conversations(self.storage.messages, lambda: self.settings, lambda ids: self.view().naming(ids))
 
     def __enter__(self) -> Self:
         return self
@@ -147,15 +147,15 @@ class Engine:
     def close(self) -> None:
         self.storage.close()
 
-    def another(self) -> Self:
-        """The same memories once more, for another thread, with the same models; whoever opens it closes it.
+    def clone(self) -> Self:
+        """The same memories for another thread, with the same models; the caller closes the clone.
 
         Raises:
-            StorageError: the storage cannot be opened again.
+            StorageError: the storage cannot be opened.
         """
         return type(self)(
-            self.storage.another(), self.embedder, self.settings, embedder_problem=self.embedder_problem,
-            untrusted=self.untrusted, llm=lambda: self.llm, rerankers=self.reranker,
+            self.storage.clone(), self.embedder, self.settings, embedder_problem=self.embedder_problem,
+            setting_notes=self.setting_notes, llm=lambda: self.llm, rerankers=self.reranker,
         )  # fmt: skip
 
     @property
@@ -163,26 +163,26 @@ class Engine:
         return self.storage.user
 
     def unready(self) -> str:
-        """Why the embedder's vectors cannot be searched yet, empty where they can."""
+        """Why the embedder's vectors cannot be searched yet; empty if they can."""
         if self.embedder is None or self.ready_embedder() is not None:
             return ""
-        return f"full text only: the index has no vectors of {self.embedder.name} yet; `memctl sync` makes them"
+        return f"full text only: the index has no vectors of {self.embedder.name} yet; `memctl sync` computes them"
 
     def ready_embedder(self) -> Embedder | None:
-        """The embedder, if the vectors that are searched are its own."""
+        """The embedder, if the index has its vectors."""
         ready = self.embedder and self.storage.model() == self.embedder.identity
         return self.embedder if ready else None
 
-    def healed(self, action: Callable[[], T]) -> T:
-        """See `Storage.healed`."""
-        return self.storage.healed(action)
+    def retry(self, action: Callable[[], T]) -> T:
+        """See `Storage.retry`."""
+        return self.storage.retry(action)
 
     def refresh(self, *, vectors: bool = False) -> SyncReport:
         """See `Storage.refresh`."""
         return self.storage.refresh(vectors=vectors)
 
     def new_id(self, created: datetime) -> str:
-        """An id for a memory of that time, drawn now."""
+        """A new id for a memory of that time."""
         return self.storage.ids(created, datetime.now(UTC))
 
     def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
@@ -202,89 +202,98 @@ class Engine:
     def completed(
         self, memory: Memory, now: datetime, given: Collection[str] = ("kind", "category", "importance")
     ) -> Memory:
-        """A record made by rules, complete and checked; in the store's first category where it has not that one.
+        """A generated record, complete and checked; an unknown category becomes the store's first one.
 
         Args:
-            given: names of the fields that are not to be completed.
+            given: names of the fields that are set and must not be completed.
         """
-        categories = self.settings.categories
-        category = memory.category if memory.category in categories else categories[0]
-        whole = replace(memory, category=category)
-        made = records.completed(whole, now, self.new_id(now), frozenset(given))
-        return records.check(made, categories)
+        placed = replace(memory, category=self.known_category(memory.category))
+        complete = records.completed(placed, now, self.new_id(now), frozenset(given))
+        return records.check(complete, self.settings.categories)
+
+    def known_category(self, category: str) -> str:
+        """The category, or the store's first one if the store does not have it."""
+        return category if category in self.settings.categories else self.settings.categories[0]
 
     def secret_policy(self, allow_secret: bool = False) -> str:
-        """What becomes of likely secrets: the setting, unless somebody insists."""
+        """How to treat likely secrets: the setting, unless the caller allows them."""
         return ALLOW if allow_secret else self.settings.secrets
 
     def apply(self, decide: Decision[T], now: datetime, *, dry_run: bool = False, on_secret: str = "") -> T:
-        """Apply a change, after moving what has expired to the trash and giving new reflections records.
+        """Apply a change, after moving expired memories to the trash and creating records for new reflections.
 
         Returns:
-            the value that was decided on with the change.
+            the value that the decision returned with the change.
 
         Args:
-            dry_run: only decide on it.
-            on_secret: instead of the setting `secrets`: `allow` for what was looked at, or stored, before; `mask` where
+            dry_run: only decide.
+            on_secret: overrides the setting `secrets`: `allow` for text that was checked, or stored, before; `mask` if
                 nobody can be asked.
 
         Raises:
             RefusedError: it would store a likely secret, and the setting `secrets` is `refuse`.
         """
-        decide = self._looked_through(decide, on_secret)
+        decide = self._guarded(decide, on_secret)
         if dry_run:
             self.refresh()
             return decide(self.view())[1]
 
         return self.storage.apply(decide, now)
 
-    def _looked_through(self, decide: Decision[T], on_secret: str) -> Decision[T]:
+    def _guarded(self, decide: Decision[T], on_secret: str) -> Decision[T]:
         policy = on_secret or self.settings.secrets
         if ALLOW in (policy, self.settings.secrets):
             return decide
 
-        def looked_through(view: View) -> tuple[Change, T]:
-            from memctl.core import guarding
+        def guarded(view: View) -> tuple[Change, T]:
+            from memctl.core import secret_guard
 
             change, value = decide(view)
-            return guarding.guarded_change(change, policy, lambda: _stored_text(view)), value
+            return secret_guard.guarded_change(change, policy, lambda: _stored_text(view)), value
 
-        return looked_through
+        return guarded
 
     # Finding records
 
     def full_id(self, given: str) -> str:
-        """The whole id for an id, for its beginning, or for its last four or more characters.
+        """The full id for an id, for its beginning, or for its last four or more characters.
 
         Raises:
-            NotFoundError: none or several fit.
-            InvalidDataError: the one that fits cannot be read.
+            NotFoundError: no memory or several match.
+            InvalidDataError: the matching record is unreadable.
         """
         given = given.encode("utf-8", "replace").decode()
         view = self.view()
         if given and view.raws([given]):
             return given
         unreadable = self.storage.unreadable() if given else {}
-        fitting = sorted(self._fitting(given, unreadable)) if given else []
-        if len(fitting) == 1 or given in unreadable:
-            return _readable(given if given in unreadable else fitting[0], unreadable)
-        if not fitting and self.report and self.report.blocked:
+        matching = sorted(self._matching(given, unreadable)) if given else []
+        if len(matching) == 1 or given in unreadable:
+            return _readable(given if given in unreadable else matching[0], unreadable)
+        if not matching and self.report and self.report.blocked:
             raise self.report.blocked
-        if not fitting and given.startswith(knowledge.FOLDER):
+        if not matching and given.startswith(knowledge.FOLDER):
             hint = f"`memctl knowledge show {argument(given)}` prints it; change it in an editor."
-            raise NotFoundError(f"{given} is in a document: it is no memory and cannot be judged or changed", hint=hint)
-        message = f"{given!r} fits several memories" if fitting else f"no memory {given!r}"
-        raise NotFoundError(message, hint=self._near_ids(given, fitting))
+            raise NotFoundError(
+                f"{given} is a passage of a document, not a memory: it cannot be judged or changed", hint=hint
+            )
+        if not matching and (message_id := self.conversations.full_id(given)):
+            raise NotFoundError(
+                f"{message_id} is a message, not a memory", hint=f"`memctl show {argument(message_id)}` prints it."
+            )
+        message = f"{given!r} matches several memories" if matching else f"no memory {given!r}"
+        raise NotFoundError(message, hint=self._near_ids(given, matching))
 
-    def _fitting(self, given: str, unreadable: Mapping[str, RawRecord]) -> set[str]:
-        """The ids that begin so; where none does, those that end so, unless it is the whole id of what is gone."""
+    def _matching(self, given: str, unreadable: Mapping[str, RawRecord]) -> set[str]:
+        """The ids that start with the text; else those that end with it, unless it is the full id of a removed
+        memory."""
         starting = {*self.view().ids_starting(given, 10_000), *(name for name in unreadable if name.startswith(given))}
         if starting or len(given) < ids.SHORTEST_ENDING or self._is_gone(given):
             return starting
         return {*self.view().ids_ending(given, 10_000), *(name for name in unreadable if name.endswith(given))}
 
     def _is_gone(self, memory_id: str) -> bool:
-        """Whether a memory was purged, or lies in the trash."""
+        """Whether a memory was purged, or is in the trash."""
         return memory_id in self.view().tombstones or any(
             trashed.memory.memory_id == memory_id for trashed in self.storage.trashed()
         )
@@ -293,25 +302,27 @@ class Engine:
         from difflib import get_close_matches
 
         if given in self.view().tombstones:
-            return "It was purged: only its id is left, and nothing brings it back."
+            return "It was purged and cannot be restored; only its id is left."
         if not starting and any(t.memory.memory_id == given for t in self.storage.trashed()):
             return f"It is in the trash: `memctl restore {argument(given)}`."
         if not starting and given and self.storage.operations(given):
             name = argument(given)
-            return f"It is gone; `memctl log --ids {name}` tells how, `memctl restore --from OP {name}` brings it back."
+            return (
+                f"It was removed; `memctl log --ids {name}` shows how, `memctl restore --from OP {name}` restores it."
+            )
         near = list(starting[:4]) or get_close_matches(given, self.view().ids_starting("", 20_000), 3, 0.7)
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         return f"Did you mean {' or '.join(near)}{more}?" if near else "`memctl list` shows the ids."
 
     def trashed_id(self, given: str) -> str:
-        """The whole id of something in the trash for an unambiguous beginning or ending; else what was given."""
-        fitting = ids.fitting(given, [trashed.memory.memory_id for trashed in self.storage.trashed()])
-        return fitting[0] if len(fitting) == 1 else given
+        """The full id of a memory in the trash, for an unambiguous beginning or end; else the text itself."""
+        matching = ids.matching(given, [trashed.memory.memory_id for trashed in self.storage.trashed()])
+        return matching[0] if len(matching) == 1 else given
 
     def findable(self, given: str) -> str:
-        """As `full_id`, also for what is in the trash or known to the log alone.
+        """Like `full_id`, also for memories in the trash or known only to the log.
 
-        A whole id is never taken for the beginning of another, whatever has become of its memory.
+        A full id is never taken for the beginning of another id, even if its memory was removed.
         """
         self.refresh()
         given = given.encode("utf-8", "replace").decode()
@@ -326,26 +337,26 @@ class Engine:
         try:
             return self.full_id(given)
         except NotFoundError:
-            fitting = ids.fitting(given, gone)
-            if len(fitting) == 1:
-                return fitting[0]
+            matching = ids.matching(given, gone)
+            if len(matching) == 1:
+                return matching[0]
             raise
 
 
 def _readable(memory_id: str, unreadable: Mapping[str, RawRecord]) -> str:
-    """The id, if its record can be read.
+    """The id, if its record is readable.
 
     Raises:
-        InvalidDataError: it cannot, with the line and the reason.
+        InvalidDataError: it is unreadable; with the line and the reason.
     """
     if record := unreadable.get(memory_id):
-        message = f"{memory_id} cannot be read: {record.problem}"
-        hint = "Correct it there; until then it is left as it is. `memctl doctor` lists all such records."
+        message = f"{memory_id} is unreadable: {record.problem}"
+        hint = "Correct it there; memctl does not change it. `memctl doctor` lists all such records."
         raise InvalidDataError(message, path=document.FILE_NAME, line=record.line, hint=hint)
     return memory_id
 
 
 def _stored_text(view: View) -> str:
-    """All that is stored of the memories, as one text."""
+    """The stored text of all memories, as one string."""
     parts = [json.dumps(view.header, ensure_ascii=False).encode(), *view.raws().values()]
     return b"\n".join(parts).decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""Every error memctl raises on purpose: one tree, each class with its exit code and slug.
+"""All errors that memctl raises: one tree, each class with an exit code and a slug.
 
-A message says what is wrong and where; a hint says what to do about it.
+A message says what is wrong and where; a hint says what to do.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _SPECIAL = re.compile(r"[^\w./:@%+,=-]|^=")
 
 
 def quoted(text: str) -> str:
-    """The text as a word for a shell: bash, zsh and fish read it alike (they differ in what stands between quotes)."""
+    """The text quoted as a word for bash, zsh and fish alike (their rules inside quotes differ)."""
     return _SPECIAL.sub(r"\\\g<0>", text) or "''"
 
 
 def argument(text: str) -> str:
-    """As `quoted`, for the end of a command that a hint shows: no text is taken for an option."""
+    """Like `quoted`, for the end of a command in a hint, such that no text is taken for an option."""
     return f"-- {quoted(text)}" if text.startswith("-") else quoted(text)
 
 
 class MemctlError(Exception):
-    """Base of all errors a user may see.
+    """Base of all errors for users.
 
     Args:
-        message: what is wrong, with the file, line or id it concerns.
+        message: what is wrong, with the file, line or id.
         hint: what the user can do next; may be empty.
     """
 
@@ -55,21 +55,21 @@ class MemctlError(Exception):
 
 
 class NotFoundError(MemctlError):
-    """A user, memory, receipt or file that was named does not exist."""
+    """A user, memory, receipt or file does not exist."""
 
     exit_code = EXIT_NOT_FOUND
     slug = "not-found"
 
 
 class UsageError(MemctlError):
-    """The call itself makes no sense: an unknown option value, a name that is not allowed."""
+    """A call is wrong: an unknown option value, a name that is not allowed."""
 
     exit_code = EXIT_USAGE
     slug = "usage"
 
 
 class InvalidDataError(MemctlError):
-    """A file or a value cannot be understood.
+    """A file or a value is malformed.
 
     Args:
         path: the file, as shown to the user; may be empty.
@@ -90,11 +90,11 @@ class InvalidDataError(MemctlError):
 
 
 def located(text: str, hint: str = "") -> InvalidDataError:
-    """The error whose message was kept as `path:line:column: reason`."""
-    found = re.match(r"^([^:\n]+):(?:(\d+):)?(?:(\d+):)? (.*)$", text, re.DOTALL)
-    if found is None:
+    """The error for a message of the form `path:line:column: reason`."""
+    match = re.match(r"^([^:\n]+):(?:(\d+):)?(?:(\d+):)? (.*)$", text, re.DOTALL)
+    if match is None:
         return InvalidDataError(text, hint=hint)
-    path, line, column, reason = found.groups()
+    path, line, column, reason = match.groups()
     return InvalidDataError(reason, path=path, line=int(line or 0), column=int(column or 0), hint=hint)
 
 
@@ -112,7 +112,7 @@ class LockedError(MemctlError):
 
 
 class DegradedError(MemctlError):
-    """`--strict` was asked and the answer is not what it should be."""
+    """With `--strict`: the answer is degraded."""
 
     exit_code = EXIT_DEGRADED
     slug = "degraded"
@@ -125,29 +125,36 @@ class StorageError(MemctlError):
     slug = "io"
 
 
+class DatabaseError(StorageError):
+    """The database that holds the memories cannot be reached, or does not answer in time."""
+
+    exit_code = EXIT_PROVIDER
+    slug = "database"
+
+
 class DamagedError(StorageError):
-    """The index is not as it was written. The next command drops it and rebuilds it from the files."""
+    """The index is damaged. The next command deletes it and rebuilds it from the files."""
 
     def __init__(self, why: object) -> None:
-        hint = "Run the command again: the index is rebuilt from the files, and no memory is lost."
+        hint = "Run the command again: it rebuilds the index from the files, and no memory is lost."
         super().__init__(f"the index is damaged ({why})", hint=hint)
 
 
 class RefusedError(MemctlError):
-    """memctl could do it, but will not without being told to: each refusal has its own flag."""
+    """memctl refuses without explicit permission; each refusal has a flag that permits it."""
 
     exit_code = EXIT_REFUSED
     slug = "refused"
 
 
 class ConflictError(RefusedError):
-    """What is to be changed is no longer what it was."""
+    """The object of a change has changed in the meantime."""
 
     slug = "conflict"
 
 
 class InternalError(MemctlError):
-    """Something memctl did not foresee: a bug."""
+    """An unexpected error: a bug."""
 
     exit_code = EXIT_INTERNAL
     slug = "internal"
@@ -161,6 +168,6 @@ class ProviderError(MemctlError):
 
 
 class UntrustedError(ProviderError):
-    """A store names a server that the user of this machine has not said may be used."""
+    """A store names a server that this machine's user has not trusted."""
 
     slug = "untrusted"

@@ -1,4 +1,4 @@
-"""All regular maintenance, for a timer."""
+"""All regular maintenance, such as from a timer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, TRANSCRIPTS, COMPACT = STEPS = (
 )  # fmt: skip
 
 LONG_ARCHIVED = "long archived"
-"""Reason in the trash of what `maintain` moved there."""
+"""The reason, in the trash, of memories that `maintain` moved there."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Step:
     """What one step did, or would do.
 
     Args:
-        done: sentences, one for each change.
-        notes: sentences on later changes.
-        refused: why it did nothing; empty otherwise.
+        done: a sentence for each change.
+        notes: announcements of later changes.
+        refused: why it did nothing; empty if it was not refused.
     """
 
     name: str
@@ -62,13 +62,13 @@ class Maintenance:
     ) -> tuple[Step, ...]:
         """Run the steps, in the order of `STEPS`.
 
-        Each step is a change of its own, so `undo` takes them back one by one. A refused step does not stop the others.
+        Each step is a change of its own, so `undo` reverts them one by one. A refused step does not stop the others.
 
         Args:
             skip: names of steps to leave out.
 
         Raises:
-            UsageError: there is no such step.
+            UsageError: unknown step.
         """
         now = now or times.utc_now()
         if unknown := [name for name in skip if name not in STEPS]:
@@ -87,11 +87,11 @@ class Maintenance:
     def _flush(self, dry_run: bool, use_model: bool, now: datetime) -> list[str]:
         """End idle sessions, and learn from the queues."""
         if dry_run:
-            idle = [f"session {session_id} is idle: to be ended" for session_id in Sessions(self._engine).idle(now)]
-            return [*idle, *(f"session {owner}: {name} waits" for owner, name in Sessions(self._engine).waiting())]
+            idle = [f"session {session_id} is idle: would end" for session_id in Sessions(self._engine).idle(now)]
+            return [*idle, *(f"session {owner}: {name} is queued" for owner, name in Sessions(self._engine).waiting())]
         tasks = [f"task {closed.task.id} has ended: archived" for closed in Tasks(self._engine).finish_closed(now)]
-        taught = Tasks(self._engine).teach(now=now) if use_model else []
-        tasks += [note for one in taught for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
+        explained = Tasks(self._engine).explain_pending(now=now) if use_model else []
+        tasks += [note for one in explained for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
         flushed = Sessions(self._engine).flush(use_model=use_model, now=now)
         ended = [f"session {one.session_id} was idle: ended" for one in flushed.ended]
         compacted = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]
@@ -102,7 +102,7 @@ class Maintenance:
         return [*tasks, *ended, *compacted, *new, *flushed.notes]
 
     def _expire(self, dry_run: bool, now: datetime) -> list[str]:
-        """Do, and report, what every write does first."""
+        """Do, and report, the housekeeping that every write does first."""
         self._engine.refresh()
         due = self._engine.storage.due(now)
         if not dry_run:
@@ -146,14 +146,14 @@ class Maintenance:
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _delete_old_messages(self, dry_run: bool, now: datetime) -> Step:
-        """Delete messages past their time; remove those deleted long ago for good."""
+        """Delete messages past their retention; remove those deleted long ago for good."""
         from memctl.conversations.retention import announcement, counted
 
         retention, days = self._engine.conversations.retention, self._engine.settings.transcript_deleted_days
         plan = retention.plan(Sessions(self._engine).messages_in_use(), now)
         done = []
         if plan.due and plan.begins and plan.begins <= now:
-            done.append(f"{counted(len(plan.due))}: deleted; `memctl undo` brings them back for {days:g} days")
+            done.append(f"{counted(len(plan.due))}: deleted; `memctl undo` restores them for {days:g} days")
             if not dry_run:
                 self._engine.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
         done += self._clear_deleted(dry_run, now)
@@ -171,10 +171,10 @@ class Maintenance:
                 now - timedelta(days=days), dry_run=dry_run
             )
         done = [f"{counted(messages)}, deleted more than {days:g} days ago: removed for good"] if messages else []
-        return done + ([f"{attachments} attachments are used by no message: removed"] if attachments else [])
+        return done + ([f"{attachments} attachments that no message uses: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
-        freed = 0 if dry_run else self._engine.healed(self._engine.storage.compact)
+        freed = 0 if dry_run else self._engine.retry(self._engine.storage.compact)
         return [f"index: {freed:,} bytes freed"] if freed else []
 
 

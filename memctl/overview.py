@@ -1,4 +1,4 @@
-"""What `inspect` shows: a store at a glance, and everything about one memory. It changes nothing."""
+"""The data that `inspect` shows: an overview of a store, and everything about one memory. Read-only."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 
 from memctl.core.models import ACTIVE, IndexState, Memory, Reflection
 from memctl.core.operations import Operation
 from memctl.decay import policies
 from memctl.reflections.service import Stale
-from memctl.storage.files import transcripts
-from memctl.storage.files.layout import UserFolder
 from memctl.store import MemoryStore
 
 CURVE_POINTS = 48
@@ -23,7 +20,7 @@ LEAST_CURVE_DAYS, MOST_CURVE_DAYS = 90, 1000
 
 @dataclass(frozen=True)
 class Overview:
-    """The store at a glance; sizes in bytes."""
+    """An overview of a store; sizes are in bytes."""
 
     user: str
     folder: str
@@ -51,7 +48,7 @@ class Overview:
 
 
 @dataclass(frozen=True)
-class Portrait:
+class MemoryDetails:
     """Everything about one memory; `curve` is its decayed importance over the next `curve_days` days."""
 
     memory: Memory
@@ -67,7 +64,7 @@ class Portrait:
 
 @dataclass
 class _Counts:
-    """What is counted while the memories go by, of which a large store has more than should be held at once."""
+    """Counts over all memories, which are too many to hold in memory at once."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     categories: Counter[str] = field(default_factory=Counter)
@@ -80,7 +77,7 @@ class _Counts:
     reflections: set[str] = field(default_factory=set)
 
     def active(self, store: MemoryStore) -> Iterator[Memory]:
-        """The active memories; all are counted."""
+        """The active memories, while counting all."""
         for memory in store.engine.view().all():
             self._count(store, memory)
             if memory.status == ACTIVE:
@@ -101,7 +98,7 @@ class _Counts:
 
 
 def _counted(store: MemoryStore, now: datetime) -> tuple[_Counts, list[policies.Forecast]]:
-    """The counts, and which memories fade next."""
+    """The counts, and the memories that fade next."""
     counts = _Counts()
     return counts, policies.next_to_fade(counts.active(store), now, store.decay.rules, _NEXT)
 
@@ -109,12 +106,12 @@ def _counted(store: MemoryStore, now: datetime) -> tuple[_Counts, list[policies.
 def of_store(store: MemoryStore, now: datetime) -> Overview:
     """The overview of a store."""
     report = store.sync()
-    counts, next_to_fade = store.engine.healed(lambda: _counted(store, now))
+    counts, next_to_fade = store.engine.retry(lambda: _counted(store, now))
     passages = store.engine.search.documents()
     runs = store.conversations.runs()
     return Overview(
         user=store.user,
-        folder=str(store.folder.root),
+        folder=store.engine.storage.place,
         total=counts.statuses.total(),
         trashed=len(store.engine.storage.trashed()),
         statuses=counts.statuses,
@@ -131,41 +128,22 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         passages=sum(passages.values()),
         messages=sum(run.messages for run in runs),
         runs=len(runs),
-        sizes=_sizes(store.folder),
+        sizes=store.engine.storage.sizes(),
         index=report.index_state,
-        index_path=str(store.engine.files.index.path),
+        index_path=store.engine.storage.index_place,
         model=store.engine.embedder.name if store.engine.embedder else "none",
         next_to_fade=next_to_fade,
     )
 
 
-def _sizes(folder: UserFolder) -> dict[str, int]:
-    return {
-        "memory.json": _size(folder.memory_file),
-        "reflections": _size(folder.reflections),
-        "knowledge": _size(folder.knowledge),
-        "transcripts": transcripts.size(folder),
-        "index": _size(folder.cache),
-        "log": _size(folder.operations),
-    }
-
-
-def _size(path: Path) -> int:
-    if path.is_dir():
-        return sum(_size(inner) for inner in path.iterdir() if not inner.is_symlink())
-    return path.stat().st_size if path.is_file() else 0
-
-
-def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
-    """The portrait of one memory."""
+def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> MemoryDetails:
+    """Everything about one memory."""
     reflection, problem = store.engine.readable_reflection(memory)
     uses = store.decay.uncounted_uses(memory.memory_id)
     used = replace(memory, access_count=memory.access_count + uses)
     forecast = policies.forecast(memory, now, store.decay.rules)
-    days = LEAST_CURVE_DAYS
-    if forecast.fades_on:
-        days = max(days, min(MOST_CURVE_DAYS, 2 * (forecast.fades_on - now).days))
-    return Portrait(
+    days = curve_days(forecast, now)
+    return MemoryDetails(
         memory=memory,
         reflection=reflection,
         problem=problem,
@@ -178,6 +156,13 @@ def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
     )
 
 
+def curve_days(forecast: policies.Forecast, now: datetime) -> int:
+    """How many days a curve shows, so that the day on which a memory fades is in it."""
+    if not forecast.fades_on:
+        return LEAST_CURVE_DAYS
+    return max(LEAST_CURVE_DAYS, min(MOST_CURVE_DAYS, 2 * (forecast.fades_on - now).days))
+
+
 def _links(store: MemoryStore, memory: Memory) -> list[str]:
     named = [
         ("supersedes", memory.supersedes),
@@ -186,7 +171,8 @@ def _links(store: MemoryStore, memory: Memory) -> list[str]:
     ]
     links = [f"{what} {other}" for what, ids in named for other in ids]
     links += [f"superseded by {memory.superseded_by}"] if memory.superseded_by else []
-    return links + [f"used by {m.memory_id}" for m in store.engine.view().all() if memory.memory_id in m.sources]
+    naming = store.engine.view().naming([memory.memory_id])
+    return links + [f"used by {each.memory_id}" for each in naming if memory.memory_id in each.sources]
 
 
 def _sentence(operation: Operation, memory_id: str) -> str:

@@ -1,7 +1,7 @@
 """One user's memories: the public Python API.
 
-The everyday verbs are methods; everything else has a part of its own (`store.tasks`, `store.history`, …), which is
-imported when it is first used: to import them all takes longer than to answer a question.
+The everyday verbs are methods; everything else is in parts (`store.tasks`, `store.history`, …). A part is imported when
+it is first used, as importing them all takes longer than answering a question.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from memctl.memories.asking import Asking
+from memctl.memories.querying import QueryEngine
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from memctl.adoption import LocalState
     from memctl.config import Settings
     from memctl.conflicts.service import Conflicts
     from memctl.consolidation.service import Consolidation
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
     from memctl.facts.candidates import Candidates
     from memctl.feedback.service import Judged, Judgements
     from memctl.history.service import History
-    from memctl.local_state import LocalState
     from memctl.maintenance import Step
     from memctl.memories.adding import Adding
     from memctl.memories.assistant import Assistant
     from memctl.memories.changing import Changing
-    from memctl.purge.planning import PurgeReport
+    from memctl.purge.report import PurgeReport
     from memctl.reflections.service import Reflections
     from memctl.sessions.service import Ended, Sessions
     from memctl.storage.files.layout import UserFolder
@@ -52,14 +52,14 @@ class MemoryStore:
     """The memories of one user.
 
     Made by `memctl.open_store`. Times are UTC; every method that depends on the present takes `now`. Methods that
-    change something raise `LockedError`, `StorageError`, `InvalidDataError` (the files cannot be read) or
+    change something raise `LockedError`, `StorageError`, `InvalidDataError` (the files are unreadable) or
     `RefusedError`, and have then changed nothing.
 
     Attributes:
-        engine: the files and their index, and what reads and changes them.
+        engine: the storage and the models, and the operations on them.
     """
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self.engine = engine
 
     def __enter__(self) -> Self:
@@ -71,15 +71,15 @@ class MemoryStore:
     def close(self) -> None:
         self.engine.close()
 
-    def another(self) -> Self:
-        """The same memories once more, for another thread: with a connection of its own, and the same models.
+    def clone(self) -> Self:
+        """Open the same memories for another thread, with a new connection and the same models.
 
-        A connection is for one thread at a time. Whoever opens it closes it.
+        A connection is for one thread at a time. The caller closes the clone.
 
         Raises:
-            StorageError: the index cannot be opened again.
+            StorageError: the index cannot be opened.
         """
-        return type(self)(self.engine.another())
+        return type(self)(self.engine.clone())
 
     @property
     def user(self) -> str:
@@ -109,13 +109,13 @@ class MemoryStore:
         Args:
             content: the text; any Unicode.
             detail: Markdown to keep with it as its own reflection.
-            allow_duplicate: store it even if the same text is there.
+            allow_duplicate: store it even if the text is already known.
             allow_secret: store it even if a part of it looks like a secret.
             mode: what a new value of a fact with a key does to the old one: `overwrite`, `append` or `merge`.
             given: fields of `Memory` (category, kind, tags, key, value, importance, occurred_at, …).
 
         Returns:
-            what became of it: added, counted as a mention of the same text, or an update of the fact with its key.
+            whether it was added, counted as a mention of the same text, or updated the fact with its key.
 
         Raises:
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
@@ -143,18 +143,18 @@ class MemoryStore:
         now: datetime | None = None,
         progress: Progress | None = None,
     ) -> list[Added]:
-        """Remember many things at once; only exactly the same text is looked for.
+        """Add many memories at once; only exact duplicates are detected.
 
-        A memory with an `external_id` is always kept, once: a second import of it is skipped.
+        A memory with an `external_id` is stored once: importing it again skips it.
 
         Args:
-            memories: with `memory_id` empty where a new one is wanted. Kind and importance are completed as `add` does,
-                where nobody gave them; every other field is taken as it is.
-            details: Markdown to keep with a memory, by its position.
-            fronts: front matter of that Markdown whose fields are kept, but for those memctl writes itself.
-            fields: names of the fields that somebody gave to a memory, by its position; else all of one with an id, and
-                of another those that differ from the defaults of `Memory`.
-            allow_secret: as for `add`; else nothing is stored if one of them holds a secret.
+            memories: with an empty `memory_id` for a new id. Kind and importance are completed as by `add` if they are
+                not given; other fields are stored unchanged.
+            details: the Markdown of memories, by position.
+            fronts: the front matter of that Markdown, except the fields that memctl writes, by position.
+            fields: names of the fields that are given, by position; by default all fields of a memory with an id, and
+                the fields of others that differ from the defaults of `Memory`.
+            allow_secret: as for `add`; otherwise nothing is stored if one of them holds a secret.
         """
         return self._adding.add_many(
             memories,
@@ -177,36 +177,36 @@ class MemoryStore:
         receipt: bool = True,
         **options: Any,
     ) -> QueryResult:
-        """Ask what is known about something.
+        """Search memories, messages and documents.
 
         Args:
             question: the words, or a whole `Query`; `options` are fields of `Query` (top, filters, min_score, route).
-            strict: raise instead of giving an answer that is worse than it should be.
-            receipt: note the answer, so that feedback can name it and its memories count as used.
+            strict: raise an error instead of returning a degraded answer.
+            receipt: record the answer, so that feedback can refer to it and its memories count as used.
 
         Raises:
-            DegradedError: with `strict`, when there are no vectors or the files cannot be read.
+            DegradedError: with `strict`, if vectors are missing or the files are unreadable.
         """
         return self.engine.query(question, now=now, strict=strict, receipt=receipt, **options)
 
     def get(self, memory_id: str) -> Memory:
-        """One record by its id, or by an unambiguous beginning of it.
+        """One record by its id, or by an unambiguous beginning or end of it.
 
         Raises:
-            NotFoundError: there is none; near ids are suggested.
+            NotFoundError: no such memory; the hint suggests similar ids.
         """
         return self.engine.get(memory_id)
 
     def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
-        """Records that fit, sorted; see `Selection`."""
+        """The records that match, sorted; see `Selection`."""
         return self.engine.select(selection, now=now)
 
     def page(self, selection: Selection, *, now: datetime | None = None) -> Page:
-        """As `select`, with how many there are beside those of `limit` and `offset`."""
+        """Like `select`, with the total number without `limit` and `offset`."""
         return self.engine.page(selection, now=now)
 
     def all(self) -> list[Memory]:
-        """Every record, whatever its status, in time order."""
+        """Every record, of any status, in time order."""
         return self.engine.all()
 
     def put(
@@ -218,15 +218,15 @@ class MemoryStore:
         command: str = "edit",
         now: datetime | None = None,
     ) -> Memory:
-        """Replace a record by a changed one of the same id.
+        """Replace a record with a changed version that has the same id.
 
         Args:
-            expected: the record as it was when the change was made up; where it is not given, `memory.updated_at` must
-                still be that of the record.
-            allow_secret: store it even if a part that was not there before looks like a secret.
+            expected: the record that the change is based on. Without it, the stored record must still have the
+                `updated_at` of `memory`.
+            allow_secret: store it even if a new part looks like a secret.
 
         Raises:
-            ConflictError: the record was changed by another.
+            ConflictError: the record has changed in the meantime.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         return self._changing.put(memory, expected=expected, allow_secret=allow_secret, command=command, now=now)
@@ -243,11 +243,11 @@ class MemoryStore:
         """Set the Markdown body of a record's reflection, as a person would.
 
         Args:
-            expected: the body the text was made from.
-            allow_secret: write it even if a part that is not in `expected` looks like a secret.
+            expected: the body that the text is based on.
+            allow_secret: write it even if a part not in `expected` looks like a secret.
 
         Raises:
-            ConflictError: the body is no longer as `expected`.
+            ConflictError: the body is no longer `expected`.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         return self._changing.write_reflection(memory, text, expected=expected, allow_secret=allow_secret, now=now)
@@ -261,33 +261,33 @@ class MemoryStore:
         about: str = "",
         now: datetime | None = None,
     ) -> list[Memory]:
-        """Move memories to the trash, and delete the messages that say them, with what else was made from these and
-        says the same; `undo` brings all of it back, `restore` the memories. The messages leave their windows and the
-        queue too, so that nothing is learned from them once more. What is forgotten by the id of a message takes along
-        all that was made from it alone.
+        """Move memories to the trash, and delete the messages that state them, with memories derived from these
+        messages that state the same. `undo` restores all of it, `restore` the memories. The messages also leave their
+        windows and the queue, so that nothing is learned from them again. Forgetting a message also forgets the
+        memories derived only from it.
 
-        A likely secret in the reason is masked: to refuse would keep what is to be forgotten.
+        A likely secret in the reason is masked, as refusing would keep what should be forgotten.
 
         Args:
             ids: of memories, or of messages.
-            messages: whether the messages go; else only the memories.
-            about: by which words a message was found; what was made from it and holds none of them stays.
+            messages: whether to delete messages too.
+            about: the words a message was found by; memories derived from it that hold none of them stay.
 
         Returns:
-            the memories that went.
+            the forgotten memories.
         """
         return self._changing.forget(ids, reason=reason, messages=messages, about=about, now=now)
 
-    def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
-        """The ids of the messages that say some memories, and go when these are forgotten; and of answers that repeat
-        one of the messages among them."""
-        return self._changing.messages_saying(ids, now=now)
+    def messages_containing(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
+        """The ids of the messages that state these memories, which `forget` would delete; and of answers that repeat
+        these messages."""
+        return self._changing.messages_containing(ids, now=now)
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
-        """Bring back what was archived or forgotten.
+        """Restore archived or forgotten memories.
 
         Raises:
-            NotFoundError: it is neither archived nor in the trash.
+            NotFoundError: a memory is neither archived nor in the trash.
         """
         return self._changing.restore(ids, dry_run=dry_run, now=now)
 
@@ -300,48 +300,48 @@ class MemoryStore:
         expected: PurgeReport | None = None,
         now: datetime | None = None,
     ) -> PurgeReport:
-        """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back.
+        """Remove memories, what was derived from them, and every trace of them in the user's files. Cannot be undone.
 
         Args:
-            ids: of memories, or of messages, which take along what was made from them alone.
-            look: whether a dry run also looks for what will be left, in all files and in git; that takes longest.
-            expected: what a dry run has shown.
+            ids: of memories, or of messages, with which the memories derived only from them are purged.
+            look: whether a dry run also searches all files and git for what will be left, the slowest part.
+            expected: the report of a dry run.
 
         Raises:
-            ConflictError: more would go than `expected` says.
+            ConflictError: it would remove something that is not in `expected`.
         """
         from memctl.purge.service import Purging
 
         return Purging(self.engine).run(ids, dry_run=dry_run, look=look, expected=expected, now=now)
 
     def refresh(self, *, vectors: bool = False) -> SyncReport:
-        """Make the index say what the files say; part of every command.
+        """Update the index from the files; part of every command.
 
         Args:
-            vectors: whether a few missing vectors of a slow model are made as well, which only questions wait for.
+            vectors: also compute a few missing vectors of a slow model; only queries need this.
         """
         return self.engine.refresh(vectors=vectors)
 
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
     ) -> SyncReport:
-        """As `refresh`, and make every vector that is missing, also by a server that did not answer lately."""
+        """Like `refresh`, and compute all missing vectors, even if the model's server has just failed to answer."""
         return self.engine.storage.sync(deep=deep, allow_mass_change=allow_mass_change, progress=progress)
 
     def embed(self) -> SyncReport:
-        """As `refresh`, and make every vector that is missing, unless the model's server did not answer lately."""
+        """Like `refresh`, and compute all missing vectors, unless the model's server has just failed to answer."""
         return self.engine.storage.embed()
 
     def reindex(self, progress: Progress | None = None) -> SyncReport:
         """Delete the index and rebuild it from the files.
 
         Raises:
-            InvalidDataError, RefusedError: `memory.json` cannot be read, and the index is all that still answers.
+            InvalidDataError, RefusedError: `memory.json` is unreadable, so only the index can still answer.
         """
         return self.engine.storage.reindex(progress)
 
     def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
-        """Apply any change, decided on under the lock; what every other method does."""
+        """Decide on a change under the lock, and apply it; every other change goes through this."""
         return self.engine.change(decide, now)
 
     def feedback(self, memory_id: str, judgement: str, **options: Any) -> Judged:
@@ -349,10 +349,10 @@ class MemoryStore:
         return self.judgements.give(memory_id, judgement, **options)
 
     def undo(self, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None) -> Operation:
-        """Take back the last change.
+        """Undo the last change.
 
         Args:
-            before_purge: step over purges, which cannot be taken back.
+            before_purge: skip purges, which cannot be undone.
 
         Raises:
             NotFoundError: there is nothing to undo.
@@ -362,7 +362,7 @@ class MemoryStore:
         return self.history.undo(before_purge=before_purge, dry_run=dry_run, now=now).one()
 
     def redo(self, *, dry_run: bool = False, now: datetime | None = None) -> Operation:
-        """Take back the last undo, if nothing was changed since.
+        """Undo the last undo, if nothing has changed since.
 
         Raises:
             NotFoundError: there is nothing to redo.
@@ -373,33 +373,33 @@ class MemoryStore:
     def end_session(
         self, session_id: str = "main", *, use_model: bool = True, wait: bool = True, now: datetime | None = None
     ) -> Ended:
-        """End a session and the task at hand in it: learn from what is left, then remove it.
+        """End a session and its task: learn from the remaining messages, then remove it.
 
         Args:
-            wait: False: all that is left waits in the queue, for `sessions.learn_pending` and `maintain`.
+            wait: if false, the remaining messages are queued for `sessions.learn_pending` and `maintain`.
 
         Raises:
-            NotFoundError: there is no such session.
-            RefusedError: somebody else wrote it.
+            NotFoundError: no such session.
+            RefusedError: another user or machine wrote it.
         """
         self.tasks.end(session_id, use_model=use_model, wait=wait, now=now)
         return self.sessions.end(session_id, use_model=use_model, wait=wait, now=now)
 
     def maintain(self, **options: Any) -> tuple[Step, ...]:
-        """Everything that a timer should do; see `Maintenance.run`."""
+        """All regular maintenance; see `Maintenance.run`."""
         from memctl.maintenance import Maintenance
 
         return Maintenance(self.engine).run(**options)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
-        """The context of a model's call, within a budget of tokens; see `Contexts.build`."""
+        """The context for a model's call, within a budget of tokens; see `Contexts.build`."""
         return self.context.build(question, **options)
 
     def export_archive(self, path: str | Path, *, with_log: bool = False) -> Archive:
-        """Write every file of the user's, byte for byte, into one; `memctl.transfer.restoring.restore` brings it back.
+        """Write all files of the user, byte for byte, into an archive; `memctl.transfer.restoring.restore` restores it.
 
         Args:
-            with_log: also the operation log (undo, history), which holds what was changed and forgotten.
+            with_log: include the operation log (undo, history), which contains changed and forgotten texts.
 
         Raises:
             LockedError, StorageError, InvalidDataError: no archive was written.
@@ -425,117 +425,117 @@ class MemoryStore:
 
     @cached_property
     def assistant(self) -> Assistant:
-        """What an assistant asks for: saving what it is told, correcting it, and finding what words mean."""
+        """For assistants: saving and correcting memories, and identifying one by a description."""
         from memctl.memories.assistant import Assistant
 
         return Assistant(self.engine)
 
     @property
     def conversations(self) -> Conversations:
-        """What was said to agents, word for word."""
+        """The messages of conversations, word for word."""
         return self.engine.conversations
 
     @cached_property
     def context(self) -> Contexts:
-        """What is known that matters, packed for a model's call."""
+        """Contexts for a model's call."""
         from memctl.context.service import Contexts
 
         return Contexts(self.engine)
 
     @cached_property
     def sessions(self) -> Sessions:
-        """The windows of conversations: their messages, making room, and learning from what leaves."""
+        """Sessions: the windows of conversations, compacting them, and learning from evicted messages."""
         from memctl.sessions.service import Sessions
 
         return Sessions(self.engine)
 
     @cached_property
     def tasks(self) -> Tasks:
-        """What agents are at."""
+        """The tasks of agents."""
         from memctl.tasks.service import Tasks
 
         return Tasks(self.engine)
 
     @cached_property
     def extraction(self) -> Extraction:
-        """Learning what a conversation says about the user."""
+        """Learning facts about the user from conversations."""
         from memctl.extraction.service import Extraction
 
         return Extraction(self.engine)
 
     @cached_property
     def documents(self) -> Documents:
-        """Documents that are asked together with memories."""
+        """Documents, which are searched together with memories."""
         from memctl.documents.service import Documents
 
         return Documents(self.engine)
 
     @cached_property
     def reflections(self) -> Reflections:
-        """Reflections, written from memories and refreshed when those change."""
+        """Reflections, written from memories and refreshed when these change."""
         from memctl.reflections.service import Reflections
 
         return Reflections(self.engine)
 
     @cached_property
     def judgements(self) -> Judgements:
-        """What was judged: feedback on memories and answers, and what training can take from it."""
+        """Judgements: feedback on memories and answers, and training data from it."""
         from memctl.feedback.service import Judgements
 
         return Judgements(self.engine)
 
     @cached_property
     def candidates(self) -> Candidates:
-        """What was learned and is not believed yet, for a person to confirm or reject."""
+        """Memories that are not confirmed yet."""
         from memctl.facts.candidates import Candidates
 
         return Candidates(self.engine)
 
     @cached_property
     def conflicts(self) -> Conflicts:
-        """Contradictions among memories, found when asked for and settled as a person says."""
+        """Contradictions between memories, and how to resolve them."""
         from memctl.conflicts.service import Conflicts
 
         return Conflicts(self.engine)
 
     @cached_property
     def consolidation(self) -> Consolidation:
-        """Merging near-duplicates, and making knowledge and strategies of experience."""
+        """Merging near-duplicates, and turning episodes into knowledge and strategies."""
         from memctl.consolidation.service import Consolidation
 
         return Consolidation(self.engine)
 
     @cached_property
     def decay(self) -> Decay:
-        """Archiving what no longer matters."""
+        """Archiving memories that no longer matter."""
         from memctl.decay.service import Decay
 
         return Decay(self.engine)
 
     @cached_property
     def strategies(self) -> Strategies:
-        """Error-recovery strategies: learned from calls that were fixed, asked when one fails."""
+        """Error-recovery strategies: learned from fixed calls, suggested when a call fails."""
         from memctl.strategies.service import Strategies
 
         return Strategies(self.engine)
 
     @cached_property
     def history(self) -> History:
-        """What was done and what was: the log, the memories of another time, and taking changes back."""
+        """The operation log, past states of the memories, undo and redo."""
         from memctl.history.service import History
 
         return History(self.engine)
 
     @cached_property
     def evaluation(self) -> Evaluations:
-        """How well one's own memories are found."""
+        """Measuring search quality on the user's own memories."""
         from memctl.evaluation.service import Evaluations
 
         return Evaluations(self.engine, self.judgements)
 
     @cached_property
     def local_state(self) -> LocalState:
-        """What lies below `.memctl/` and this machine's user did not write."""
-        from memctl.local_state import LocalState
+        """State below `.memctl/` that this machine's user did not write."""
+        from memctl.adoption import LocalState
 
         return LocalState(self.engine)

@@ -1,9 +1,9 @@
-"""What of a store's settings the user of this machine trusts: servers, and values that are less safe than the default.
+"""Which settings of a store the user of this machine trusts: servers, and values that are less safe than the default.
 
-A store's `memctl.yaml` may come from somebody else. So an address in it is refused at its first use, and such a value
-is not in force, until the user says that it is meant; that is kept in private files outside of all stores. Addresses
-of this machine itself need no trust for texts, which do not leave it. A key goes only to the address it was trusted
-for, on this machine too: anybody who has an account here may listen on a port.
+A store's `memctl.yaml` may come from someone else. Until the user trusts them, an address in it is refused at its
+first use, and a less safe value is not in force. What the user trusts is recorded in private files outside all stores.
+Addresses of this machine need no trust for texts, which do not leave it. A key goes only to the address it was trusted
+for, even on this machine: any local account may listen on a port.
 """
 
 from __future__ import annotations
@@ -22,87 +22,87 @@ from memctl.storage.files import atomic, lock
 T = TypeVar("T")
 
 URLS_VARIABLE = "MEMCTL_TRUSTED_URLS"
-"""Environment variable with further servers, for machines on which nobody can be asked.
+"""Environment variable that lists more trusted servers, for machines without an interactive user.
 
-`ADDRESS` allows that texts are sent there, `VARIABLE=ADDRESS` also the key in that variable.
+`ADDRESS` allows sending texts there, `VARIABLE=ADDRESS` also the key in that variable.
 """
 
 URL, KEY_VARIABLE = "_url", "_key_variable"
-"""Endings of the settings that name a server, and the variable that holds its key."""
+"""Endings of the settings that name a server and the variable with its key."""
 
 
 class Server(NamedTuple):
-    """A server, and the environment variable whose value is sent to it as a key; made by `server`."""
+    """A server, and the environment variable with its key; made by `server`."""
 
     address: str
     key_variable: str
 
 
 def server(address: str, key_variable: str) -> Server:
-    """A server by an address as people write it."""
+    """The server at an address as a user writes it."""
     return Server(address.strip().rstrip("/"), key_variable)
 
 
 def place(environment: Mapping[str, str]) -> Path:
-    """The file of this machine's user that says which servers are trusted."""
+    """The file that lists the servers this machine's user trusts."""
     base = environment.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(base).expanduser() / "memctl" / "trusted.json"
 
 
 def listed(environment: Mapping[str, str]) -> list[Server]:
-    """The servers that the user said may be used.
+    """The servers in the user's list of trusted ones.
 
     Raises:
-        ProviderError: the file cannot be understood; unreadable is not taken for empty.
+        ProviderError: the file is malformed; it does not count as empty.
     """
     path = place(environment)
     data = atomic.read_given(path)
     try:
         return [Server(str(address), str(variable)) for address, variable in json.loads(data)] if data else []
     except (ValueError, TypeError, RecursionError):
-        raise ProviderError(f"{path} cannot be understood", hint=_BROKEN) from None
+        raise ProviderError(f"{path} is malformed", hint=_BROKEN) from None
 
 
 def is_trusted(named: Server, environment: Mapping[str, str]) -> bool:
-    """Whether memories may be sent there, with the key in that variable if `key` has it."""
+    """Whether memories may be sent to a server. `key` says whether its key is sent too."""
     without_key = server(named.address, "")
     return is_local(named.address) or without_key in _further(environment) or gets_key(named, environment)
 
 
 def gets_key(named: Server, environment: Mapping[str, str]) -> bool:
-    """Whether the user said that this server gets the key in this variable."""
+    """Whether the user trusts this server with the key in its variable."""
     return named in _further(environment) or named in listed(environment)
 
 
 def key(named: Server, environment: Mapping[str, str]) -> str:
-    """What is to be sent to a server as a key: empty unless the user said that it gets this one."""
+    """The key to send to a server; empty unless the user trusts the server with it."""
     value = environment.get(named.key_variable, "")
     return value if value and gets_key(named, environment) else ""
 
 
 def _further(environment: Mapping[str, str]) -> list[Server]:
-    """The servers that the environment allows; without a variable where they get no key."""
+    """The servers that the environment allows; without a key variable, a server gets no key."""
     entries = re.split(r"[\s,]+", environment.get(URLS_VARIABLE, ""))
     parts = [re.fullmatch(r"(?:([A-Za-z_][A-Za-z0-9_]*)=)?(.+)", entry) for entry in entries]
     return [server(part[2], part[1] or "") for part in parts if part]
 
 
 def need(setting: str, named: Server, environment: Mapping[str, str]) -> None:
-    """Go on only if a server may be used.
+    """Check that a server may be used.
 
     Args:
         setting: the setting that names it.
 
     Raises:
-        UntrustedError: the store named it, and the user of this machine has not said that it is meant.
-        ProviderError: it is no address.
+        UntrustedError: the store names it, and the user of this machine does not trust it.
+        ProviderError: it is not an address.
     """
     if is_trusted(named, environment):
         return
     address = http.address(named.address, "the server", f"Set `{setting}`, such as http://localhost:11434/v1.")
     key = f" and the key in {named.key_variable}" if environment.get(named.key_variable) else ""
     raise UntrustedError(
-        f"{http.shown(address)} is not trusted on this machine: `{setting}` in memctl.yaml names it, "
+        f"{http.redacted(address)} is not trusted on this machine: `{setting}` in memctl.yaml names it, "
         f"and texts of memories{key} would be sent there (`memctl config trust {setting}` allows it)"
     )
 
@@ -115,27 +115,31 @@ class Value(NamedTuple):
     value: str
 
 
-def value_of(store: Path, setting: str, value: object) -> Value:
-    """A value as trust in it is kept."""
-    return Value(str(store.resolve()), setting, json.dumps(value, ensure_ascii=False, default=list))
+def value_of(store: Path | str, setting: str, value: object) -> Value:
+    """A value in the form of the list of trusted values."""
+    return Value(_place(store), setting, json.dumps(value, ensure_ascii=False, default=list))
+
+
+def _place(store: Path | str) -> str:
+    return str(store.resolve()) if isinstance(store, Path) else store
 
 
 def values(environment: Mapping[str, str]) -> list[Value]:
-    """The values that the user said are meant.
+    """The values that the user trusts.
 
     Raises:
-        ProviderError: the file cannot be understood.
+        ProviderError: the file is malformed.
     """
     path = _values_place(environment)
     data = atomic.read_given(path)
     try:
         return [Value(*map(str, item)) for item in json.loads(data)] if data else []
     except (ValueError, TypeError, RecursionError):
-        raise ProviderError(f"{path} cannot be understood", hint=_BROKEN) from None
+        raise ProviderError(f"{path} is malformed", hint=_BROKEN) from None
 
 
 def add_value(value: Value, environment: Mapping[str, str]) -> bool:
-    """Remember that a value is meant; False where that was known.
+    """Trust a value; False if it was trusted already.
 
     Raises:
         StorageError: the file cannot be written.
@@ -143,9 +147,9 @@ def add_value(value: Value, environment: Mapping[str, str]) -> bool:
     return _change_values(environment, lambda known: [*known, *([value] if value not in known else [])])
 
 
-def remove_value(store: Path, setting: str, environment: Mapping[str, str]) -> bool:
-    """Trust no value of a setting in a store any longer; False where none was."""
-    place = str(store.resolve())
+def remove_value(store: Path | str, setting: str, environment: Mapping[str, str]) -> bool:
+    """Stop trusting all values of a setting in a store; False if none was trusted."""
+    place = _place(store)
     return _change_values(environment, lambda known: [one for one in known if one[:2] != (place, setting)])
 
 
@@ -157,11 +161,11 @@ def _values_place(environment: Mapping[str, str]) -> Path:
     return place(environment).with_name("trusted-settings.json")
 
 
-_BROKEN = "Delete it, and trust what is to be trusted again."
+_BROKEN = "Delete it, then trust the servers and values again."
 
 
 def add(named: Server, environment: Mapping[str, str]) -> bool:
-    """Remember that a server may be used; False where that was known.
+    """Trust a server; False if it was trusted already.
 
     Raises:
         StorageError: the file cannot be written.
@@ -170,7 +174,7 @@ def add(named: Server, environment: Mapping[str, str]) -> bool:
 
 
 def remove(address: str, environment: Mapping[str, str]) -> bool:
-    """Trust a server no longer, whatever its key; False where it was not trusted."""
+    """Stop trusting a server, whatever its key; False if it was not trusted."""
     gone = server(address, "").address
     return _changed(environment, lambda known: [one for one in known if one.address != gone])
 
@@ -180,7 +184,7 @@ def _changed(environment: Mapping[str, str], decide: Callable[[list[Server]], li
 
 
 def _replaced(path: Path, read: Callable[[], list[T]], decide: Callable[[list[T]], list[T]]) -> bool:
-    """Change a list that is kept in a file; False where it stays as it was."""
+    """Change a list in a file; False if the list stays the same."""
     with lock.exclusive(path.with_suffix(".lock"), timeout=5):
         before = read()
         after = decide(before)

@@ -12,6 +12,8 @@ vocabulary through the model by itself; weighted by how common the token is, tha
 are trained so that the sum of a sentence's rows points where the teacher's vector does. All of it happens in the 256
 directions in which most of the teacher's vectors lies; at the end the rows are rounded to one signed byte a component.
 
+`scripts/build_builtin_chinese.py` then adds the Chinese words.
+
 It takes about a quarter of an hour on one core. Running it again on one machine gives the same bytes. Another kind of
 CPU may round differently in a few weights, which changes the embedder's identity: commit the files, do not build them
 at install time.
@@ -23,13 +25,24 @@ import argparse
 import hashlib
 import importlib.util
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memctl.providers.builtin import BIAS, DATA, DIMENSIONS, HEADER, MAGIC, ROWS_FILE, VERSION, VOCABULARY_FILE, digest
+from memctl.providers.builtin import (
+    BIAS,
+    CHINESE_FILE,
+    DATA,
+    DIMENSIONS,
+    HEADER,
+    MAGIC,
+    ROWS_FILE,
+    VERSION,
+    VOCABULARY_FILE,
+    digest,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +74,7 @@ CLIP_PERCENTILE = 99.99
 
 
 def main() -> None:
-    """Build both files into the package, or into `--out`."""
+    """Build the files into the package, or into `--out`, without Chinese words."""
     parser = argparse.ArgumentParser(description="Build the data files of the built-in embedder.")
     parser.add_argument("--out", type=Path, default=DATA)
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
@@ -242,17 +255,18 @@ def quantise(vectors: Floats) -> tuple[NDArray[np.int8], float]:
     return np.clip(np.rint(vectors / scale), -127, 127).astype(np.int8), scale
 
 
-def write(out: Path, tokens: list[str], weights: NDArray[np.int8], scale: float) -> None:
-    """Write both files in the layout that `memctl.providers.builtin` reads."""
+def write(out: Path, tokens: list[str], weights: NDArray[np.int8], scale: float, chinese: Sequence[str] = ()) -> None:
+    """Write the files in the layout that `memctl.providers.builtin` reads."""
     assert tuple(tokens[: len(SPECIAL_TOKENS)]) == SPECIAL_TOKENS
-    vocabulary = "".join(f"{token}\n" for token in tokens).encode()
+    vocabulary, words = ("".join(f"{token}\n" for token in listed).encode() for listed in (tokens, chinese))
     biased = (weights.astype(np.int16) + BIAS).astype(np.uint8)
     rows = biased.reshape(-1, 2, DIMENSIONS // 2).swapaxes(1, 2).tobytes()
-    head = HEADER.pack(MAGIC, VERSION, len(tokens), DIMENSIONS, scale, b"")[:-32]
+    head = HEADER.pack(MAGIC, VERSION, len(weights), DIMENSIONS, scale, b"")[:-32]
     out.mkdir(parents=True, exist_ok=True)
-    (out / ROWS_FILE).write_bytes(head + digest(head, rows, vocabulary) + rows)
+    (out / ROWS_FILE).write_bytes(head + digest(head, rows, vocabulary, words) + rows)
     (out / VOCABULARY_FILE).write_bytes(vocabulary)
-    print(f"{len(tokens)} rows, scale {scale:.6f}, {out / ROWS_FILE}")
+    (out / CHINESE_FILE).write_bytes(words)
+    print(f"{len(weights)} rows, scale {scale:.6f}, {out / ROWS_FILE}")
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["memctl"]):
-    from memctl.core.formats import codec, document, reflections, safe_yaml, trash
+    from memctl.core.formats import codec, document, reflections, safe_yaml, sessions, trash
     from memctl.core.formats.codec import RecordError
     from memctl.core.formats.safe_yaml import UnsafeYamlError
     from memctl.core.text import terms
     from memctl.errors import MemctlError
     from memctl.feedback import rules
-    from memctl.storage.files import journal, merge, sessions
+    from memctl.storage.files import journal, merge
     from memctl.transfer import formats
 
 

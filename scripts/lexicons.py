@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import hypot
 from pathlib import Path
+
+from memctl.providers.builtin import BuiltinEmbedder
 
 DATA = Path(__file__).resolve().parent.parent / "memctl" / "judgement" / "data"
 VOCABULARY = DATA.parent.parent / "providers" / "data" / "builtin-vocab.txt"
@@ -76,28 +80,120 @@ def antonyms(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], l
             one, two = synset.words[int(where[:2], 16) - 1], sets[of, other].words[int(where[2:], 16) - 1]
             if offset in ranks[part, one][:MOST_SENSES] and other in ranks[of, two][:MOST_SENSES]:
                 yield " ".join(sorted((one, two)))
+                yield from indirect(sets, ranks, one, other) if part == of == "a" else ()
 
 
-def synonyms(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]]) -> Iterator[str]:
-    """Words whose most frequent sense is the same."""
+def indirect(
+    sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]], word: str, opposite: str
+) -> Iterator[str]:
+    """What is similar to the opposite of an adjective excludes it too: "tiny" beside "large"."""
+    for sign, offset, _, _ in sets["a", opposite].pointers:
+        for near in sets["a", offset].words if sign == "&" else ():
+            if ranks["a", near][0] == offset:
+                yield " ".join(sorted((word, near)))
+
+
+def synonyms(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]], uses: Uses) -> Iterator[str]:
+    """Words that nearly always mean the same: in the sense of one synset."""
     for (part, word), offsets in ranks.items():
         alike = [other for other in sets[part, offsets[0]].words if ranks.get((part, other), [""])[0] == offsets[0]]
-        if word == min(alike, default=""):
-            yield " ".join(sorted(set(alike)))
+        plain = [other for other in alike if uses.mostly(part, other)]
+        if word == min(plain, default=""):
+            yield " ".join(sorted(set(plain)))
 
 
-KINDS = "meat seafood alcohol nut dairy_product sibling pet vehicle poultry beef pork fish_meat".split()
+class Uses:
+    """How often WordNet's tagged texts use a word in its first sense of a part of speech, and in all others."""
+
+    def __init__(self, folder: Path) -> None:
+        self._first: Counter[tuple[str, str]] = Counter()
+        self._all: Counter[str] = Counter()
+        for line in (folder / "cntlist.rev").read_text("latin-1").splitlines():
+            sense, number, count = line.split()
+            word, _, rest = sense.partition("%")
+            self._all[word] += int(count)
+            if number == "1":
+                self._first[word, "nvarr"[int(rest[0]) - 1] if rest[0] != "5" else "a"] += int(count)
+        self._senses: Counter[str] = Counter()
+        for part in PARTS:
+            for line in (folder / f"index.{part}").read_text("latin-1").splitlines():
+                if not line.startswith(" "):
+                    self._senses[line.split()[0]] += int(line.split()[2])
+
+    def mostly(self, part: str, word: str) -> bool:
+        """Whether a word has one sense alone, or nearly always its first one in this part of speech."""
+        return self._senses[word] == 1 or self._first[word, part] >= max(2, SHARE * self._all[word])
+
+
+SHARE = 0.8
+"""Share of a word's uses from which its other senses do not count."""
+
+
+def alike(
+    sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]], verbs: frozenset[str]
+) -> Iterator[str]:
+    """Verbs that may say the same: one synset is among the frequent senses of each."""
+    for (part, offset), synset in sets.items():
+        if part == "v":
+            yield " ".join(word for word in synset.words if word in verbs and offset in ranks[part, word][:MOST_SENSES])
+
+
+NEAR = 0.4
+"""Cosine in the built-in model from which words of one synset are near: it sorts out their rare meanings."""
+
+
+def near(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]]) -> Iterator[tuple[str, str]]:
+    """Pairs of words that share a frequent sense, or of which one is derived from the other: depart, departure."""
+    for (part, offset), synset in sets.items():
+        words = sorted({word for word in synset.words if offset in ranks[part, word][:MOST_SENSES]})
+        yield from combinations(words, 2)
+        for sign, other, of, where in synset.pointers:
+            if sign == "+":
+                of = "a" if of == "s" else of
+                one, two = synset.words[int(where[:2], 16) - 1], sets[of, other].words[int(where[2:], 16) - 1]
+                if one != two and offset in ranks[part, one][:MOST_SENSES] and other in ranks[of, two][:MOST_SENSES]:
+                    yield min(one, two), max(one, two)
+
+
+def by_word(pairs: Iterable[tuple[str, str]], vocabulary: frozenset[str]) -> list[str]:
+    """Each word with those it is near to."""
+    common = {pair for pair in pairs if all(word in vocabulary and PLAIN.fullmatch(word) for word in pair)}
+    vectors = {word: BuiltinEmbedder().embed([word])[0] for word in {word for pair in common for word in pair}}
+    of: dict[str, list[str]] = {}
+    for one, other in sorted(common):
+        if _cosine(vectors[one], vectors[other]) >= NEAR:
+            of.setdefault(one, []).append(other)
+    return [" ".join((word, *others)) for word, others in sorted(of.items())]
+
+
+def _cosine(one: Sequence[int], other: Sequence[int]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True)) / (hypot(*one) * hypot(*other) or 1)
+
+
+KINDS = "meat seafood alcohol nut dairy_product sibling pet vehicle poultry beef pork".split()
 """Kinds of which people say that they have, eat or want none."""
 
+CLASSES = {
+    "color": 0, "metal": 0, "fabric": 0, "wood": 0, "country": 1, "city": 0, "worker": 0, "professional": 0,
+    "language": 0, "room": 0, "musical_instrument": 0, "sport": 0, "dog": 0, "religion": 1,
+}  # fmt: skip
+"""Classes of which a thing has or is one, each with the number of the sense."""
 
-def members(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]]) -> Iterator[str]:
-    """Nouns with the kinds they are of."""
-    for kind in KINDS:
-        below = ranks.get(("n", kind), [])[:1]
-        while below:
-            synset = sets["n", below.pop()]
-            below += [offset for sign, offset, _, _ in synset.pointers if sign == "~"]
-            yield from (f"{word} {kind.partition('_')[0]}" for word in synset.words if word != kind)
+PERSON, PLACES = "person", ("country", "city")
+
+
+def members(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]], kind: str, sense: int) -> str:
+    """A kind, and the nouns that are of it in their most frequent sense; names only of places."""
+    below, found, seen = ranks["n", kind][sense : sense + 1], set[str](), set[str]()
+    while below:
+        offset = below.pop()
+        synset = sets["n", offset]
+        if offset in seen or (kind not in PLACES and any(sign == "@i" for sign, *_ in synset.pointers)):
+            continue
+        seen.add(offset)
+        below += [other for sign, other, of, _ in synset.pointers if sign in ("~", "~i") and of == "n"]
+        found |= {word for word in synset.words if ranks["n", word][0] == offset and PLAIN.fullmatch(word)}
+    return " ".join((kind.partition("_")[0], *sorted(found - {kind})))
 
 
 def mostly(folder: Path, parts: str) -> Iterator[str]:
@@ -133,10 +229,22 @@ def main() -> None:
     folder = Path(sys.argv[1])
     vocabulary = frozenset(VOCABULARY.read_text("utf-8").split("\n"))
     sets, ranks = synsets(folder), senses(folder)
+    verbs = frozenset(mostly(folder, VERBS))
     write("antonyms.en.txt", "Words that exclude each other.", known(antonyms(sets, ranks), vocabulary))
-    write("synonyms.en.txt", "Words for the same thing.", known(synonyms(sets, ranks), vocabulary))
-    write("kinds.en.txt", "What is of a kind.", known(members(sets, ranks), vocabulary))
-    write("verbs.en.txt", "Words that are mostly verbs.", known(mostly(folder, VERBS), vocabulary, 1))
+    write("synonyms.en.txt", "Words for the same thing.", known(synonyms(sets, ranks, Uses(folder)), vocabulary))
+    write("alike.en.txt", "Verbs that may say the same.", known(alike(sets, ranks, verbs), vocabulary))
+    write("near.en.txt", "Words near enough beside an equal rest.", by_word(near(sets, ranks), vocabulary))
+    kinds = (members(sets, ranks, kind, 0) for kind in KINDS)
+    write("kinds.en.txt", "What is of a kind: the kind, and its members.", known(kinds, vocabulary))
+    classes = (members(sets, ranks, kind, sense) for kind, sense in CLASSES.items())
+    write(
+        "classes.en.txt",
+        "Classes of which a thing has or is one: the class, and its members.",
+        known(classes, vocabulary),
+    )
+    persons = members(sets, ranks, PERSON, 0).split()
+    write("persons.en.txt", "Words for persons.", [" ".join(known(persons, vocabulary, 1))])
+    write("verbs.en.txt", "Words that are mostly verbs.", known(verbs, vocabulary, 1))
     write("adjectives.en.txt", "Words that are mostly adjectives.", known(mostly(folder, ADJECTIVES), vocabulary, 1))
     write("past.en.txt", "Irregular forms of verbs, and the verb.", known(irregular(folder, "verb"), vocabulary))
     write("plural.en.txt", "Irregular plurals, and the noun.", known(irregular(folder, "noun"), vocabulary))

@@ -150,7 +150,7 @@ SETTINGS_PAGE = """{made}
 
 Settings are in `memctl.yaml` in the store's folder; all are optional. An unknown setting or an invalid value stops the
 command, and the message names the line. `memctl config` lists the settings with their values;
-`memctl config set NAME VALUE` changes one line of the file.
+`memctl config set NAME VALUE` changes one line of the file, and `memctl config unset NAME` removes it.
 
 | setting | type | default | bounds | meaning |
 |---|---|---|---|---|

@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,13 +82,34 @@ def run(blocks: Sequence[Sequence[Sequence[str]]], programs: Path = PROGRAMS) ->
         shutil.copytree(ROOT / "sample_store", work / "sample_store")
         for path in (work / "sample_store", *(work / "sample_store").rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
-        with _shell(work, home, programs) as shell:
+        with _server(blocks, Path(directory)) as server, _shell(work, home, programs, server) as shell:
             return ["\n".join(_said(shell, commands, home)) + "\n" for commands in blocks]
 
 
-def _shell(work: Path, home: Path, programs: Path) -> subprocess.Popen[str]:
+@contextmanager
+def _server(blocks: Sequence[Sequence[Sequence[str]]], directory: Path) -> Iterator[dict[str, str]]:
+    """What leads the commands to a PostgreSQL server, which is started for pages that use one."""
+    if not any("postgresql://" in line for commands in blocks for command in commands for line in command):
+        yield {}
+        return
+    sys.path.insert(0, str(ROOT / "tests"))
+    from databases import Server
+
+    directory.chmod(0o755)
+    server = Server(directory / "server")
+    server.create()
+    process = server.start()
+    try:
+        yield {"PGHOST": str(server.folder), "PGUSER": "postgres", "PATH": str(server.programs)}
+    finally:
+        server.stop("immediate")
+        process.wait(60)
+
+
+def _shell(work: Path, home: Path, programs: Path, more: Mapping[str, str]) -> subprocess.Popen[str]:
+    path = ":".join(filter(None, (str(programs), more.get("PATH", ""), "/usr/bin:/bin")))
     environment = {
-        "HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "MEMCTL_NOW": NOW, "TZ": "UTC",
+        **more, "HOME": str(home), "PATH": path, "MEMCTL_NOW": NOW, "TZ": "UTC",
         "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "USER": "alice", "LOGNAME": "alice", "TERM": "dumb", "COLUMNS": "120",
         "GIT_CONFIG_NOSYSTEM": "1", "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip

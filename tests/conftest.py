@@ -1,25 +1,30 @@
 """Fixtures for all tests: a store of one's own, a guard around the real home, and the yardstick for an index.
 
-`same_as_rebuilt` is that yardstick: the index that was kept up to date must hold exactly what one made anew from the
+`same_as_rebuilt` is that yardstick: the index that was kept up to date must hold exactly what a rebuild from the
 files holds, table by table, row numbers and times apart.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import shutil
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+from uuid import uuid4
 
 import pytest
+from databases import OWNER, PROGRAM, Databases, Server, UnavailableError
+from databases import shared as shared_server
 from hypothesis import HealthCheck, settings
 
 import memctl
@@ -29,6 +34,8 @@ from memctl.storage.files import signing
 from memctl.storage.folder import sync
 from memctl.storage.index import database as db
 from memctl.storage.index.sqlite import SqliteIndex
+
+T = TypeVar("T")
 
 _ROOM = 1 << 30
 """Bytes that must be free in memory; the tests have less than a tenth of it there at any moment."""
@@ -49,9 +56,15 @@ TORTURE = os.environ.get("MEMCTL_TORTURE", "") not in ("", "0")
 _CASES = os.environ.get("MEMCTL_CASES", "")
 
 THOROUGH = TORTURE or bool(_CASES)
-"""At least as many cases as docs/guarantees.md says: `make guarantees` and `make torture`. `make test` runs half."""
+"""At least as many cases as docs/guarantees.md says: `make guarantees` and `make torture`."""
+
+SHARE = 1 if THOROUGH else 6
+"""`make test` runs every so many-th case."""
 
 _REQUIRED = os.environ.get("MEMCTL_TEST_REQUIRE", "").split(",")
+
+_POSTGRES = os.environ.get("MEMCTL_TEST_POSTGRES", "")
+"""The address of a superuser on a server of one's own, for the tests of that storage."""
 
 
 def lacking(kind: str, reason: str) -> NoReturn:
@@ -61,8 +74,18 @@ def lacking(kind: str, reason: str) -> NoReturn:
 
 
 def sampled(number: int) -> int:
-    """So many cases, or half of them where it is not to be thorough."""
-    return number if THOROUGH else (number + 1) // 2
+    """So many cases, or a share of them in `make test`."""
+    return -(-number // SHARE)
+
+
+def spread(places: Sequence[T], begin: int = 0) -> list[T]:
+    """All places, or in `make test` a share of them with the first and the last.
+
+    Args:
+        begin: where the share begins, so that several tests together try more places.
+    """
+    chosen = {0, *range(begin % SHARE, len(places), SHARE), len(places) - 1} if places else set()
+    return [places[at] for at in sorted(chosen)]
 
 
 _QUIET = tuple(HealthCheck)
@@ -84,7 +107,7 @@ settings.load_profile("torture" if TORTURE else "default")
 
 
 def cases(number: int) -> settings:
-    """So many examples of a property, or half; twenty times as many under torture."""
+    """So many examples of a property, or a share; twenty times as many under torture."""
     return settings(max_examples=number * 20 if TORTURE else sampled(number))
 
 
@@ -126,6 +149,15 @@ _LONGEST = (
     "test_transcripts",
     "test_damage",
     "test_together",
+    "test_history",
+    "test_secrets",
+    "test_growth",
+    "test_knowledge",
+    "test_hand_edits",
+    "test_merge",
+    "test_slow_models",
+    "test_transcripts_durable",
+    "test_trace",
 )
 """Files that take longest: begun last, one of them would run alone at the end."""
 
@@ -145,6 +177,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             of_machine = getattr(getattr(item, "cls", None), "settings", None)
             given = of_machine or getattr(function, "_hypothesis_internal_use_settings", None) or settings()
             item.user_properties.append(("examples", given.max_examples))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: nobody need look through it for garbage, and no fork copies it."""
+    gc.collect()
+    gc.freeze()
 
 
 # The guard
@@ -194,6 +232,74 @@ def opener(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Callable[
 def store(opener: Callable[..., MemoryStore]) -> MemoryStore:
     """Alice's empty store."""
     return opener()
+
+
+# Databases
+
+
+@pytest.fixture(scope="session")
+def databases() -> Databases:
+    """Makes databases on a real server, with roles and a template of memctl's tables."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}-{uuid4().hex[:8]}"
+    try:
+        admin = _POSTGRES or shared_server(run).address("postgres")
+    except UnavailableError as problem:
+        lacking("postgres", str(problem))
+    made = Databases(admin)
+    made.prepare(TEMPLATE)
+    return made
+
+
+TEMPLATE = f"memctl_template_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_{os.getpid()}"
+
+
+@pytest.fixture
+def database(databases: Databases) -> Iterator[Database]:
+    """A database of the test's own, with memctl's tables and nobody in them."""
+    with databases.new(TEMPLATE) as name:
+        yield Database(databases, name)
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database, as different roles see it."""
+
+    databases: Databases
+    name: str
+
+    @property
+    def address(self) -> str:
+        """As memctl uses it: it may read and write rows."""
+        return self.databases.at(self.name, PROGRAM)
+
+    @property
+    def owner(self) -> str:
+        """As the owner of the tables."""
+        return self.databases.at(self.name, OWNER)
+
+    @property
+    def admin(self) -> str:
+        """As a superuser, who sees all rows."""
+        return self.databases.at(self.name)
+
+
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """A server that a test may kill, with the roles and a database `own` with the tables of memctl."""
+    folder = fast_folder()
+    folder.chmod(0o755)
+    made = Server(folder / "pg")
+    try:
+        made.create()
+        process = made.start()
+    except UnavailableError as problem:
+        shutil.rmtree(folder, ignore_errors=True)
+        lacking("postgres", str(problem))
+    Databases(made.address("postgres")).prepare("own")
+    yield made
+    made.stop("immediate")
+    process.wait(30)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def forget_progress() -> None:
@@ -338,14 +444,14 @@ def same_as_rebuilt(store: MemoryStore) -> dict[str, Any]:
     store.sync(allow_mass_change=True)
     fresh = rebuilt(store)
     try:
-        kept, anew = content_of(store.engine.files.index), content_of(fresh)
+        kept, wanted = content_of(store.engine.files.index), content_of(fresh)
     finally:
         fresh.close()
     for path, (size, digest, *rest) in kept["files"].items():
-        if not digest and path in anew["files"]:  # our own write, known by its times alone
-            kept["files"][path] = (size, anew["files"][path][1], *rest)
-    for table in anew:
-        assert kept[table] == anew[table], f"{table}: the index differs from a rebuild"
+        if not digest and path in wanted["files"]:  # our own write, known by its times alone
+            kept["files"][path] = (size, wanted["files"][path][1], *rest)
+    for table in wanted:
+        assert kept[table] == wanted[table], f"{table}: the index differs from a rebuild"
     assert store.engine.files.index.check() == ""
     return kept
 

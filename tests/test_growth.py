@@ -22,12 +22,12 @@ from conftest import TORTURE
 from bench import growth
 from memctl.conflicts import contradictions
 from memctl.consolidation import grouping
-from memctl.core import messages
+from memctl.core import mentions, messages
 from memctl.core.formats import document
 from memctl.core.models import Memory
 from memctl.errors import MemctlError
 from memctl.sessions import topics, window
-from memctl.storage.files import edit, erase
+from memctl.storage.files import edit
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 SIZE, FLOOR, MOST, STEEPEST = 1_500, 0.5, 6.0, 1.7
@@ -150,7 +150,7 @@ LISTS: dict[str, Callable[[int], Callable[[], object]]] = {
         [f"word{n} Name{n}" for n in range(number)]
     ),
     "records taken out": lambda number: _taken_out(number),
-    "references": of_memories(lambda found: [erase.unlinked(memory, {"a"}) for memory in found]),
+    "references": of_memories(lambda found: [mentions.unlinked(memory, {"a"}) for memory in found]),
 }
 
 

@@ -115,7 +115,7 @@ def test_a_planted_log_is_inert_in_a_folder_that_was_never_used_here(filled: Mem
     assert (clone / "knowledge" / "notes.md").exists()
     assert not (clone / "reflections").exists()
     done = run(filled, "--user", "bob", "add", "Mine")
-    assert "moved aside" in done.stderr
+    assert "moved to .memctl/state/unverified" in done.stderr
     assert (clone / ".memctl" / "state" / "unverified" / "operations.jsonl").read_text() == line
 
 
@@ -334,7 +334,7 @@ def older(filled: MemoryStore) -> MemoryStore:
 def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
     store = opener()
     assert store.refresh().blocked is None
-    assert store.engine.storage.unbelieved()
+    assert store.engine.storage.unverified_note()
     store.add("Written by the new version")
     assert [op.command for op in store.history.operations()] == ["add"]
     kinds = {entry.kind for entry in store.local_state.unverified().entries}
@@ -397,7 +397,7 @@ def test_what_names_other_places_is_never_adopted(filled: MemoryStore) -> None:
     filled.local_state.adopt()
     left = [reason for _, reason in filled.local_state.unverified().left]
     assert len(left) == len(HOSTILE)
-    assert sum("is no file that memctl changes" in reason for reason in left) == 4
+    assert sum("is not a file that memctl changes" in reason for reason in left) == 4
     assert (filled.folder.root / ".git" / "config").read_text() == "[core]\n"
     assert not (filled.folder.root.parent / "outside.txt").exists()
 
@@ -574,7 +574,7 @@ def test_settings_that_came_with_a_store_are_less_safe_only_if_trusted(
     (filled.folder.root.parent / "memctl.yaml").write_text(f"{name}: {RISKY[name]}\n")
     store = opener()
     assert getattr(store.settings, name) == getattr(type(store.settings)(), name)
-    assert name in store.engine.untrusted[0]
+    assert name in store.engine.setting_notes[0]
     assert f"memctl config trust {name}" in run(filled, "list").stderr
     assert run(filled, "config", "trust", name).returncode == 0
     assert run(filled, "list").stderr == ""
@@ -583,7 +583,7 @@ def test_settings_that_came_with_a_store_are_less_safe_only_if_trusted(
         filled.folder.root.parent / "alice", filled.folder.root.parent / "elsewhere" / "alice"
     ).parent
     shutil.copy(filled.folder.root.parent / "memctl.yaml", moved)
-    assert opener(root=moved, environment=dict(os.environ)).engine.untrusted, "trust is for one store"
+    assert opener(root=moved, environment=dict(os.environ)).engine.setting_notes, "trust is for one store"
     assert run(filled, "config", "distrust", name).returncode == 0
     assert name in run(filled, "list").stderr
 
@@ -753,15 +753,15 @@ def test_adopting_changes_no_more_than_records(filled: MemoryStore) -> None:
     """Fields beside the records can bury memories, and the file as a whole is no step."""
     raw = next(raw for record, raw in elements(filled.folder.memory_file.read_bytes()) if record["memory_id"] == "m1")
     known = ["m1", None, raw.decode()]
-    buried = [{"format": "memctl/1"}, {"format": "memctl/1", "tombstones": ["m1", "m2"]}]
+    purged = [{"format": "memctl/1"}, {"format": "memctl/1", "tombstones": ["m1", "m2"]}]
     newer = [{"format": "memctl/1"}, {"format": "memctl/9"}]
     whole = [["memory.json", filled.folder.memory_file.read_text(), '{"memories":[]}']]
     plant(
         filled,
-        intent(op="op_1", records=[known], header=buried),
+        intent(op="op_1", records=[known], header=purged),
         intent(op="op_2", records=[known], header=newer),
         intent(op="op_3", records=[known], files=whole),
-        intent(op="op_4", records=[known], header=buried),
+        intent(op="op_4", records=[known], header=purged),
         {"op": "op_4", "phase": "done"},
     )
     before = filled.folder.memory_file.read_bytes()

@@ -171,7 +171,7 @@ def test_unreadable_is_not_taken_for_empty(broken: str, tmp_path: Path) -> None:
     path = trust.place(environment)
     path.parent.mkdir()
     path.write_bytes(broken.encode("latin-1"))
-    with pytest.raises(ProviderError, match="cannot be understood"):
+    with pytest.raises(ProviderError, match="is malformed"):
         trust.is_trusted(server(EVIL, "A_API_KEY"), environment)
     with pytest.raises(ProviderError):
         trust.add(server(EVIL, "A_API_KEY"), environment)

@@ -25,7 +25,7 @@ from math import exp
 from pathlib import Path
 
 from bench.agent.score import STOP_WORDS
-from bench.speed import MEMCTL, Row, as_markdown, machine, write_table
+from bench.speed import MEMCTL, Row, machine, publish
 from memctl import open_store
 from memctl.agent.memory import AgentMemory
 from memctl.core.kept import KeptMessage
@@ -271,8 +271,5 @@ def main(arguments: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             print(f"{options.messages:,} messages in {sessions:,} sessions", file=sys.stderr, flush=True)
             rows += measured(Path(folder) / "store", said, sessions, options.tries)
-    table = f"{where}\n\n{as_markdown(rows)}\n"
-    print(table)
-    if options.write:
-        write_table(MARK, table)
+    publish(MARK, where, rows, write=options.write)
     return 0

@@ -10,14 +10,12 @@ import argparse
 import json
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from memctl.core.text.sentences import sentences
-from memctl.judgement.sameness import key, rough, same
-from memctl.judgement.wording import read
+from memctl.judgement.sameness import joined
 
 LONGEST = 20_000
 """Characters of a text that are read."""
@@ -33,15 +31,8 @@ def sentences_in(folder: Path) -> list[str]:
 
 
 def joined_pairs(said: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Neighbours among the sentences that say the same."""
-    near: dict[object, list[str]] = defaultdict(list)
-    for sentence in said:
-        near[rough(sentence)].append(sentence)
-    alike: dict[object, list[str]] = defaultdict(list)
-    for sentence in (each for group in near.values() if len(group) > 1 for each in group):
-        alike[key(read(sentence))].append(sentence)
-    pairs = (pair for group in alike.values() for pair in pairwise(group))
-    return (pair for pair in pairs if same(*map(read, pair)))
+    """Sentences that say the same as an earlier one, with that."""
+    return ((said[first], said[other]) for first, *others in joined(said) for other in others)
 
 
 def words(sentence: str) -> Counter[str]:

@@ -4,8 +4,9 @@ Each line of a file is a JSON object. `{"text", "facts": [clause, …], "type"}`
 `facts`, or `keep` where it is not empty, must be stored. `{"text", "speaker"}` is a message of an unlabelled
 conversation: what is stored of it is counted, and `--show` prints it to be judged by eye.
 
-A fact is found if a stored proposal contains it, or is contained in it; a candidate is not stored. Whatever is stored
-of a labelled message without facts is false.
+A fact is found if a stored proposal contains it, or is contained in it; one that is given in other words than the
+message's, if at least `SHARE` of its words are in what is stored. A candidate is not stored. Whatever is stored of a
+labelled message without facts is false.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from memctl.config import Settings
+from memctl.core.text.terms import terms
 from memctl.extraction import extract
 from memctl.extraction.clauses import squashed
-from memctl.extraction.extract import Proposal, Utterance
+from memctl.extraction.proposals import Proposal, Utterance
 
 NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
+
+
+SHARE = 0.55
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _case(row: dict[str, Any]) -> Case:
-    role = "user" if row.get("speaker", "user") != "assistant" else "assistant"
+    role = "user" if row.get("role", row.get("speaker", "user")) != "assistant" else "assistant"
     if "keep" in row:
         return Case(row["text"], "request", role, (row["keep"],) if row["keep"] else ())
     facts = tuple(row["facts"]) if "facts" in row else None
@@ -66,9 +71,12 @@ def stored(case: Case) -> list[Proposal]:
     return [one for one in proposals if one.confidence >= Settings().extract_threshold and not one.tentative]
 
 
-def is_found(fact: str, proposals: Iterable[Proposal]) -> bool:
+def is_found(fact: str, case: Case, proposals: Sequence[Proposal]) -> bool:
     wanted = squashed(fact)
-    return any(wanted in text or text in wanted for one in proposals if (text := squashed(one.content)))
+    if wanted in squashed(case.text):
+        return any(wanted in text or text in wanted for one in proposals if (text := squashed(one.content)))
+    words, held = set(terms(fact)), {term for one in proposals for term in terms(one.content)}
+    return len(words & held) >= SHARE * len(words)
 
 
 def _report_labelled(cases: Sequence[Case], show: bool) -> None:
@@ -77,8 +85,8 @@ def _report_labelled(cases: Sequence[Case], show: bool) -> None:
         proposals = stored(case)
         for fact in case.facts or ():
             wanted[case.type] += 1
-            found[case.type] += is_found(fact, proposals)
-            if show and not is_found(fact, proposals):
+            found[case.type] += is_found(fact, case, proposals)
+            if show and not is_found(fact, case, proposals):
                 print(f"  missed [{case.type}] {fact!r} in {case.text!r}")
     for kind in sorted(wanted):
         print(f"  {kind:20} {found[kind]:4} of {wanted[kind]:4}")

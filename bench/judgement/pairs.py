@@ -2,7 +2,8 @@
 
 A file holds a pair a line, as JSON: `a`, `b`, `label` (`contradicts` or `not`; `same` or `different`), in `type` what
 differs, in words of who wrote it, and perhaps in `form` how the two are worded: `same`, `light` (reworded a little) or
-`free`; then each form has a row of its own.
+`free`; then each form has a row of its own. The last two columns are a baseline: yes to each pair that shares at least
+`SHARE` of its terms.
 """
 
 from __future__ import annotations
@@ -16,11 +17,20 @@ from pathlib import Path
 
 from memctl.conflicts import contradictions
 from memctl.core.models import Memory
+from memctl.core.text.terms import similarity, terms
 from memctl.judgement.sameness import joined
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 
 MEANT = {"contradicts": True, "same": True, "not": False, "different": False}
+
+
+SHARE = 0.6
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two sentences share most of their terms."""
+    return similarity(frozenset(terms(one)), frozenset(terms(other))) >= SHARE
 
 
 def contradict(one: str, other: str) -> bool:
@@ -54,14 +64,16 @@ def main() -> int:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--show", action="store_true", help="print what is judged otherwise than meant")
     options = parser.parse_args()
-    print("| cases | pairs | found | false |\n|---|---|---|---|")
+    print("| cases | pairs | found | false | baseline found | false |\n|---|---|---|---|---|---|")
     for path in options.files:
         pairs = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         answers = judged(pairs)
         for form in dict.fromkeys(("", *(pair.get("form", "") for pair in pairs))):
             of_form = [(pair, answer) for pair, answer in answers if form in ("", pair.get("form", ""))]
             found, false = rates(of_form)
-            print(f"| {path.parent.name}/{path.stem} {form} | {len(of_form)} | {found:.2f} | {false:.2f} |")
+            near, wrong = rates([(pair, alike(pair["a"], pair["b"])) for pair, _ in of_form])
+            shown = " | ".join(f"{rate:.2f}" for rate in (found, false, near, wrong))
+            print(f"| {path.parent.name}/{path.stem} {form} | {len(of_form)} | {shown} |")
         for pair, answer in answers if options.show else ():
             if answer != MEANT[pair["label"]]:
                 print(f"  {'found' if answer else 'missed'}: {pair['a']} | {pair['b']} ({pair['type']})")

@@ -20,7 +20,7 @@ from bench.recall.systems import Memctl
 from memctl.core.models import Memory
 from memctl.core.text import terms
 from memctl.retrieval import answer, rank, retrieve
-from memctl.storage.folder import entries
+from memctl.storage.entries import making as entries
 
 Change = tuple[Any, str, object]
 
@@ -36,14 +36,14 @@ PARTS: Mapping[str, tuple[Change, ...]] = {
     "without sessions": ((rank, "SESSION_SHARE", 0.0),),
     "without the speaker who is meant": ((rank, "SPEAKER_SHARE", 0.0),),
     "without the days that are meant": ((rank, "DATE_SHARE", 0.0),),
-    "without standing instructions": ((rank, "WISH_SHARE", 0.0),),
+    "without standing instructions": ((rank, "_wished", lambda parts: 0.0),),
     "without any of these five": (
         (rank, "NEIGHBOUR_SHARE", 0.0),
         (rank, "ANSWER_SHARE", 0.0),
         (rank, "SESSION_SHARE", 0.0),
         (rank, "SPEAKER_SHARE", 0.0),
         (rank, "DATE_SHARE", 0.0),
-        (rank, "WISH_SHARE", 0.0),
+        (rank, "_wished", lambda parts: 0.0),
     ),
     "without the day in words": ((entries, "dated", lambda memory: ""),),
     "without the speaker's name in the text": ((entries, "searchable", _plain),),
@@ -53,6 +53,8 @@ PARTS: Mapping[str, tuple[Change, ...]] = {
     "… from 50 %": ((retrieve, "FREQUENT_SHARE", 0.5),),
     "… from 70 %": ((retrieve, "FREQUENT_SHARE", 0.7),),
     "stop words stay in the question": ((retrieve, "is_stop", lambda term: False),),
+    "vectors of long texts count in full": ((rank, "LONG_EXPONENT", 0.0),),
+    "vectors count in full in every script": ((rank, "FOREIGN_SHARE", 1.0),),
     "the same may fill ten hits": ((rank, "SAME_SHARE", 1.1),),
     "without the route": ((answer, "route_of", lambda text: answer.Route()), (answer, "domain", lambda near: "")),
 }

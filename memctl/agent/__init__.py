@@ -1,1 +1,1 @@
-"""What an agent uses: tools, an MCP server, several users' memories side by side."""
+"""For agents: tools, an MCP server, framework adapters, memories of several users together."""

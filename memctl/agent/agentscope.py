@@ -28,7 +28,7 @@ from memctl.context.fence import fenced_items, label
 from memctl.core.models import Hit
 from memctl.core.names import check_session_id
 from memctl.core.recalled import without_recalled
-from memctl.core.sensitive import ALLOW, MASK, guarded
+from memctl.core.sensitive import guarded, unattended
 from memctl.errors import MemctlError, UsageError
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ RECORD, RETRIEVE = "record_to_memory", "retrieve_from_memory"
 
 TOOL_INSTRUCTIONS = """## Long-term memory
 
-You have tools for a memory that lasts beyond this conversation. Look there before you answer what depends on the user,
-on earlier work or on past decisions. Record there what will matter later."""
+You have tools for a memory that lasts beyond this conversation. Search it before you answer what depends on the user,
+on earlier work or on past decisions. Record in it what will matter later."""
 
 _ALLOWED = PermissionDecision(behavior=PermissionBehavior.ALLOW, message="memctl: the agent's own memory")
 
@@ -56,23 +56,22 @@ class MemctlMiddleware(MiddlewareBase):
 
     Recalled memories are added to the end of the system prompt, in `<long_term_memory>`, for one reply: they do not
     enter the agent's context, so they are not kept, summarised or learned again. Messages are recorded word for word in
-    a session: the user's before the reply, the agent's right after it. Facts are learned from them after the reply, in
-    a thread; `flush` and `close` wait for that, and so does the end of the program. An error of the memory is logged
-    and does not prevent the reply.
+    a session: the user's before the reply, the agent's right after it. A thread then learns facts from them; `flush`,
+    `close` and the end of the program wait for it. Errors of the memory are logged and do not prevent the reply.
 
     Args:
         store, user: as for `memctl.open_store`; created if they do not exist.
         mode: `static` recalls before each reply, records and learns; `agent` gives the agent tools, which `list_tools`
             returns; `both` does both. AgentScope's `static_control` and `agent_control` mean the same.
         tools: names of the tools that the agent gets, out of `memctl.agent.schemas.TOOLS`.
-        top: how many memories are recalled at most.
-        min_score: the least relevance, in [0, 1], of memories that are recalled before a reply.
-        session: the session that messages are recorded in; the id of the agent's own session otherwise.
+        top: the most memories to recall.
+        min_score: the least relevance, in [0, 1], of a recalled memory.
+        session: the session to record messages in; by default that of the agent.
         short_term: whether to keep an agent's state too (its context, summary and tasks), for `state` to restore in the
             next program.
 
     Raises:
-        UsageError: there is no such mode or tool, or the session id is not valid.
+        UsageError: unknown mode or tool, or an invalid session id.
         MemctlError: the store cannot be opened.
     """
 
@@ -97,7 +96,7 @@ class MemctlMiddleware(MiddlewareBase):
         self.memory = open_store(store, user, create=True)
         self.toolbox = Toolbox(self.memory)
         # A store of its own, so that learning by a model does not delay the next recall.
-        self.learner = open_store(self.memory.folder.root.parent, self.memory.user)
+        self.learner = self.memory.clone()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="memctl")
         self._pending: set[Future[None]] = set()
         self._recalled: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
@@ -109,7 +108,7 @@ class MemctlMiddleware(MiddlewareBase):
         """Recall before a reply, learn after it."""
         messages = [] if self.mode == AGENT else _messages(input_kwargs.get("inputs"))
         text = user_text(messages)
-        if messages:  # else a reply continues after a confirmation, with what was recalled for it
+        if messages:  # else a reply continues after a confirmation, with the memories recalled for it
             self._recalled[agent] = await asyncio.to_thread(self._recall, text, agent) if text else ""
             await asyncio.to_thread(self._record, agent, messages)
         answer: Msg | None = None
@@ -127,7 +126,7 @@ class MemctlMiddleware(MiddlewareBase):
                 self._submit(text, answer.get_text_content() or "" if answer else "", self._session_of(agent))
 
     async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
-        """The prompt, with what the mode adds to it."""
+        """The prompt, with the instructions and memories of the mode."""
         about_tools = "" if self.mode == STATIC else TOOL_INSTRUCTIONS
         return "\n\n".join(filter(None, (current_prompt, about_tools, self._recalled.get(agent, ""))))
 
@@ -154,7 +153,7 @@ class MemctlMiddleware(MiddlewareBase):
     def _recall(self, text: str, agent: Agent) -> str:
         """Memories for the prompt; empty if there are none."""
         try:
-            with self.toolbox.shared.turn:
+            with self.toolbox.shared.lock:
                 hits = self.memory.query(self._masked(text), top=self.top * _SPARE, min_score=self.min_score).hits
         except MemctlError as problem:
             _log.warning("nothing was recalled: %s", problem.message)
@@ -175,39 +174,39 @@ class MemctlMiddleware(MiddlewareBase):
         return self.session or check_session_id(agent.state.session_id)
 
     def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
-        """Record messages word for word; of a reply that continues, what is new."""
+        """Record messages word for word; for a continued reply, only the new blocks."""
         recorded = self._recorded.setdefault(agent, _Recorded())
         try:
             for message in messages:
                 new = spoken(message, recorded.blocks[message.id])
                 recorded.blocks[message.id] = len(message.content)
                 if new:
-                    with self.toolbox.shared.turn:
+                    with self.toolbox.shared.lock:
                         kept = self.memory.sessions.conversation(self._session_of(agent)).extend(self._masked(new))
                     recorded.ids[message.id] += [each.id for each in kept]
         except MemctlError as problem:
             _log.error("a message was not recorded: %s", problem.message)
 
     def _masked(self, value: Any) -> Any:
-        """The value with likely secrets masked, unless they are allowed: nobody can be asked during a reply."""
-        return guarded(value, ALLOW if self.memory.settings.secrets == ALLOW else MASK)
+        """The value with likely secrets masked, unless they are allowed, as nobody can be asked during a reply."""
+        return guarded(value, unattended(self.memory.settings.secrets))
 
     def state(self, session_id: str) -> AgentState:
-        """The state that an agent of this session had after its last reply, for `Agent(…, state=…)`; else a new state.
+        """The agent's state after the last reply of this session, for `Agent(…, state=…)`; a new state if none is kept.
 
         Raises:
-            UsageError: the session id is not valid.
+            UsageError: invalid session id.
             InvalidDataError: the session's file is unreadable.
         """
         held = _State(AgentState(session_id=check_session_id(session_id)))
-        with self.toolbox.shared.turn:
+        with self.toolbox.shared.lock:
             self.memory.sessions.load_components(session_id, {COMPONENT: held})
         return held.state
 
     def _save_state(self, agent: Agent) -> None:
         held = _State(agent.state, self._masked)
         try:
-            with self.toolbox.shared.turn:
+            with self.toolbox.shared.lock:
                 self.memory.sessions.save_components(self._session_of(agent), {COMPONENT: held}, overwrite=True)
         except MemctlError as problem:
             _log.error("the state of the agent was not saved: %s", problem.message)
@@ -215,13 +214,13 @@ class MemctlMiddleware(MiddlewareBase):
     # Learning
 
     def _submit(self, text: str, answer: str, session_id: str) -> None:
-        """Learn from an exchange in the thread, one after the other."""
+        """Learn from an exchange in the thread, one exchange at a time."""
         done = self._thread.submit(self._learn, text, answer, session_id)
         self._pending.add(done)
         done.add_done_callback(self._pending.discard)
 
     def _learn(self, text: str, answer: str, session_id: str) -> None:
-        from memctl.extraction.extract import Utterance
+        from memctl.extraction.proposals import Utterance
 
         exchange = [Utterance("user", text), Utterance("assistant", without_recalled(answer))]
         try:
@@ -234,7 +233,7 @@ class MemctlMiddleware(MiddlewareBase):
             _log.info("%s", note)
 
     async def flush(self) -> None:
-        """Wait until all messages so far are learned from."""
+        """Wait until all messages so far have been learned from."""
         await asyncio.gather(*map(asyncio.wrap_future, tuple(self._pending)))
 
     def close(self) -> None:
@@ -250,11 +249,11 @@ def _messages(inputs: object) -> list[Msg]:
 
 
 _SPARE = 3
-"""How many times `top` hits are considered: some may be messages in the agent's context."""
+"""Query for this many times `top` hits, as some may be messages in the agent's context."""
 
 
 class _Recorded:
-    """What is recorded of an agent's messages, by message id: how many blocks, and under which ids."""
+    """The recorded parts of an agent's messages, by message id: the number of blocks, and their ids in the session."""
 
     def __init__(self) -> None:
         self.blocks: defaultdict[str, int] = defaultdict(int)
@@ -275,14 +274,14 @@ class _State:
 
 
 def _of_reply(agent: Agent, answer: Msg | None) -> list[Msg]:
-    """The message of a reply, with the agent's tool calls, as far as it came."""
+    """The message of a reply, with the agent's tool calls, as far as the reply got."""
     context = [message for message in agent.state.context if message.id == agent.state.reply_id]
     versions = [*context, *([answer] if answer else [])]
     return [max(versions, key=lambda message: len(message.content))] if versions else []
 
 
 def spoken(message: Msg, start: int = 0) -> list[dict[str, Any]]:
-    """A message of AgentScope as messages of OpenAI's API: texts, tool calls and their results.
+    """A message of AgentScope as messages in OpenAI's form: texts, tool calls and their results.
 
     Thinking, hints, data other than text, and recalled memories are left out.
 
@@ -309,6 +308,6 @@ def _output_of(block: ToolResultBlock) -> str:
 
 
 def user_text(messages: Sequence[Msg]) -> str:
-    """The user's text in some messages, without memories that memctl added."""
+    """The user's text in some messages, without recalled memories."""
     texts = [message.get_text_content() or "" for message in messages if message.role == "user"]
     return without_recalled("\n".join(filter(None, texts))).strip()

@@ -1,4 +1,4 @@
-"""Arguments as a model writes them: read leniently; an error says what to correct."""
+"""Arguments from a model: read leniently; errors say what to correct."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _KINDS = {
 _SHOWN = 80
 
 MOST_ITEMS, LONGEST, MOST = 20, 8_000, 10**9
-"""Items of a list, characters of a text, and the largest number, if a schema sets no limit. In the schemas they would
-cost tokens in every conversation."""
+"""The most items of a list, characters of a text, and the largest number, if the schema sets no limit. (Limits in the
+schemas would cost tokens in every conversation.)"""
 
 
 class Unfit(ValueError):
-    """A value that an argument cannot have; the text says what was expected and what was given."""
+    """A value that does not fit an argument; the message says what was expected and what was given."""
 
 
 def read(tool: str, schema: Schema, given: Mapping[str, Any] | str | None) -> dict[str, Any]:
-    """The arguments of a call, in the types of the schema.
+    """The arguments of a call, converted to the types of the schema.
 
     Unambiguous values are converted: one text to a list of texts, "5" to 5, JSON in a string.
 
     Args:
         schema: the JSON Schema of the arguments: an object.
-        given: an object, or JSON text of one, as OpenAI's servers send it.
+        given: an object, or JSON text of one, as sent by OpenAI's servers.
 
     Raises:
-        UsageError: with what is wrong; the hint says what the tool takes.
+        UsageError: an argument is wrong; the hint lists the tool's arguments.
     """
     try:
         return _object(schema, _parsed(given))
@@ -61,7 +61,7 @@ def signature(schema: Schema) -> str:
 
 
 def described(schema: Schema) -> str:
-    """What a value must be, in words."""
+    """The allowed values, in words."""
     if choices := schema.get("enum"):
         return " or ".join(map(str, choices))
     if schema["type"] == "array":
@@ -88,7 +88,7 @@ def _object(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             near = get_close_matches(str(name), known, 1)
             raise Unfit(f"there is no argument `{name}`" + (f"; did you mean `{near[0]}`?" if near else ""))
-    # null means that an argument was left out.
+    # null means that an argument is omitted.
     present = {name: value for name, value in given.items() if value is not None}
     required = schema.get("required", ())
     if missing := [name for name in required if name not in present]:
@@ -114,15 +114,15 @@ def _value(name: str, schema: Schema, value: Any) -> Any:
 def _check_size(name: str, schema: Schema, value: Any) -> None:
     low, high = schema.get("minimum"), schema.get("maximum", MOST)
     if low is not None and not low <= value <= high:
-        raise Unfit(f"{name} must lie between {low} and {high}, not {value}")
+        raise Unfit(f"{name} must be between {low} and {high}, not {value}")
     if isinstance(value, list) and len(value) > MOST_ITEMS:
-        raise Unfit(f"{name} holds {len(value)} items, at most {MOST_ITEMS} go into one call; call again with the rest")
+        raise Unfit(f"{name} has {len(value)} items; a call takes at most {MOST_ITEMS}: call again with the rest")
     if isinstance(value, str) and len(value) > (most := schema.get("maxLength", LONGEST)):
-        raise Unfit(f"{name} has {len(value):,} characters, at most {most:,} are kept; shorten it or split it")
+        raise Unfit(f"{name} has {len(value):,} characters; at most {most:,} are allowed: shorten it or split it")
 
 
 def _as(kind: str, value: Any) -> Any:
-    """The value converted to a JSON type; None if it has no such meaning."""
+    """The value converted to a JSON type; None if it cannot be converted."""
     if kind == "array":
         return _list(value)
     if kind == "object":
@@ -170,5 +170,5 @@ def _integer(value: Any) -> int | None:
 
 
 def shown(value: Any) -> str:
-    """A value for a message, cut short."""
+    """A value for a message, shortened."""
     return cut(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)

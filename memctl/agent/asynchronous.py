@@ -10,7 +10,7 @@ from memctl.agent.memory import AgentMemory
 
 
 class AsyncAgentMemory:
-    """Each method of an `AgentMemory` as a coroutine, which runs it in a thread.
+    """Each method of an `AgentMemory` as a coroutine that runs it in a thread.
 
     `async with AsyncAgentMemory(memory) as agent: await agent.on_user_message("…")`
     """

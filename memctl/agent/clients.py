@@ -1,7 +1,7 @@
-"""The configuration of MCP clients: where each keeps its servers, and adding memctl there.
+"""The configuration files of MCP clients: where they are, and how to add memctl to them.
 
-The files belong to the user: only memctl's own entry changes, a backup is kept beside the file, and a file that cannot
-be parsed is left alone.
+The files belong to the user: only memctl's own entry changes, a backup is kept next to the file, and a file that cannot
+be parsed is not touched.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Client:
     """An MCP client.
 
     Args:
-        title: its name for people.
-        key: the field or table of its servers.
-        typed: whether an entry has the type `stdio`.
-        after: what to do after writing the entry.
+        title: its display name.
+        key: the field or table that holds the servers.
+        typed: whether an entry needs the type `stdio`.
+        after: what to do once the entry is written.
     """
 
     name: str
@@ -56,7 +56,7 @@ CLIENTS: Mapping[str, Client] = {
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of a client's file: its text before (None: no such file) and after."""
+    """A change of a client's file: its text before (None if there is no file) and after."""
 
     path: Path
     before: str | None
@@ -70,15 +70,15 @@ class Edit:
     def diff(self) -> str:
         """The change as a unified diff; empty if there is none."""
         old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
-        whole = (line if line.endswith("\n") else f"{line}\n" for line in difflib.unified_diff(old, new, n=2))
-        return "".join(list(whole)[2:])
+        lines = (line if line.endswith("\n") else f"{line}\n" for line in difflib.unified_diff(old, new, n=2))
+        return "".join(list(lines)[2:])
 
 
 def config_path(client: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
     """The file in which a client keeps the user's servers.
 
     Args:
-        platform: as `sys.platform`; `darwin` has another folder for applications.
+        platform: as `sys.platform`; `darwin` has a different folder for applications.
     """
     home = Path(environment.get("HOME") or Path.home())
     config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
@@ -94,18 +94,18 @@ def config_path(client: str, environment: Mapping[str, str], platform: str = sys
 
 
 def entry(client: str, command: str, arguments: Sequence[str]) -> dict[str, Any]:
-    """The server's entry for a client."""
+    """A client's entry for the server."""
     typed = {"type": "stdio"} if CLIENTS[client].typed else {}
     return {**typed, "command": command, "args": list(arguments)}
 
 
 def snippet(client: str, server: Mapping[str, Any]) -> str:
-    """The entry as a file of its own."""
+    """A file that holds only the entry."""
     return _toml(server) if client == "codex" else _json_text({CLIENTS[client].key: {NAME: server}}, "  ")
 
 
 def edit(client: str, path: Path, server: Mapping[str, Any]) -> Edit:
-    """The change that adds the entry to the client's file; it changes nothing if the entry is there.
+    """The change that adds the entry to the client's file; no change if the entry is there already.
 
     Raises:
         InvalidDataError: the file cannot be parsed.
@@ -130,7 +130,7 @@ def write(change: Edit, now: datetime) -> Path | None:
         the backup of the file; None if there was no file.
 
     Raises:
-        RefusedError: the file has changed meanwhile.
+        RefusedError: the file has changed in the meantime.
         StorageError: it cannot be written; nothing was changed.
     """
     real = change.path.resolve()  # such files are often links
@@ -152,19 +152,19 @@ _BY_HAND = "Add the entry by hand: without --write the command prints it."
 
 
 def in_json(before: str, key: str, server: Mapping[str, Any], path: Path) -> str:
-    whole = _parsed(before, path)
-    servers = whole.get(key, {})
+    parsed = _parsed(before, path)
+    servers = parsed.get(key, {})
     if not isinstance(servers, dict):
         raise RefusedError(f"{key!r} in {path} is not an object", hint=_BY_HAND)
     if servers.get(NAME) == server:
         return before
-    # What the user added to the entry (variables, permissions) stays.
+    # Keep what the user added to the entry (variables, permissions).
     entry = servers.get(NAME)
     merged = {**(entry if isinstance(entry, dict) else {}), **server}
     if merged == entry:
         return before
     indent = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
-    text = _json_text({**whole, key: {**servers, NAME: merged}}, indent[1] if indent else "  ")
+    text = _json_text({**parsed, key: {**servers, NAME: merged}}, indent[1] if indent else "  ")
     return text if before.endswith("\n") else text.rstrip("\n")
 
 
@@ -184,7 +184,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
 def _json_text(value: Any, indent: str) -> str:
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    half = any("\ud800" <= character <= "\udfff" for character in text)  # an escaped surrogate stays escaped
+    half = any("\ud800" <= character <= "\udfff" for character in text)  # escaped surrogates stay escaped
     return (json.dumps(value, indent=indent) if half else text) + "\n"
 
 
@@ -194,16 +194,16 @@ _HEADER = re.compile(r"^[ \t]*\[[^\n]*$", re.MULTILINE)
 
 
 def _in_toml(before: str, key: str, server: Mapping[str, Any], path: Path) -> str:
-    """Append the table, or replace its two lines; the result is checked by parsing it."""
-    whole = _parsed_toml(before, path)
-    tables = whole.get(key, {})
+    """Append the table, or replace its two lines. The result is checked by parsing it."""
+    parsed = _parsed_toml(before, path)
+    tables = parsed.get(key, {})
     entry = tables.get(NAME) if isinstance(tables, dict) else None
     merged = {**(entry if isinstance(entry, dict) else {}), **server}
     if entry == merged:
         return before
     after = _with_lines(before, server) if entry else f"{before.rstrip()}\n\n{_toml(server)}"
     try:
-        good = tomllib.loads(after) == {**whole, key: {**tables, NAME: merged}}
+        good = tomllib.loads(after) == {**parsed, key: {**tables, NAME: merged}}
     except (tomllib.TOMLDecodeError, TypeError):
         good = False
     if not good:
@@ -219,13 +219,13 @@ def _parsed_toml(text: str, path: Path) -> dict[str, Any]:
 
 
 def _toml(server: Mapping[str, Any]) -> str:
-    # JSON's strings and lists of strings are TOML's too.
+    # JSON's strings and lists of strings are valid TOML.
     lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in server.items())
     return f"[mcp_servers.{NAME}]\n{''.join(lines)}"
 
 
 def _with_lines(before: str, server: Mapping[str, Any]) -> str:
-    """The text with the values of the table replaced; other lines and comments stay."""
+    """The text with the values of the table replaced; other lines and comments are kept."""
     start = re.search(rf"^[ \t]*\[mcp_servers\.{NAME}\][^\n]*\n?", before, re.MULTILINE)
     if start is None:
         return before

@@ -1,4 +1,4 @@
-"""Work of an agent's memory that is done after a call has returned."""
+"""Work of an agent's memory that runs after a call has returned."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from memctl.background import Worker
-from memctl.core.turns import Turn
+from memctl.core.thread_locks import ThreadLock
 from memctl.errors import MemctlError
 from memctl.store import MemoryStore
 
 
 class Deferred:
-    """Runs work in a thread with a store of its own; at once, within the call, without a thread.
+    """Runs work in a thread with its own store; without a thread, within the call.
 
     Args:
-        turn: held while work runs within the call.
+        lock: held while work runs within the call.
     """
 
-    def __init__(self, store: MemoryStore, turn: Turn, *, background: bool) -> None:
+    def __init__(self, store: MemoryStore, lock: ThreadLock, *, background: bool) -> None:
         self.problems: list[str] = []
-        self._store, self._turn = store, turn
+        self._store, self._lock = store, lock
         self._worker = Worker(store, self.problems.append) if background else None
 
     @property
@@ -28,12 +28,12 @@ class Deferred:
         return self._worker is not None
 
     def submit(self, act: Callable[[MemoryStore], Any], name: str = "") -> None:
-        """Do something later."""
+        """Run an action later."""
         if self._worker:
             self._worker.submit(act, name)
             return
         try:
-            with self._turn:
+            with self._lock:
                 act(self._store)
         except MemctlError as problem:
             self.problems.append(problem.message)
@@ -43,18 +43,18 @@ class Deferred:
         self.submit(self._learn, "learning")
 
     def learn_by_model(self) -> None:
-        """As `learn`, if there is a thread and a language model; else the next `maintain` does it."""
+        """Like `learn`, if there is a thread and a language model; else the next `maintain` does it."""
         if self._worker and self._store.engine.has_llm:
             self.learn()
 
     def _learn(self, store: MemoryStore) -> None:
-        for taught in store.tasks.teach():
-            self.problems.extend(taught.notes)
+        for explained in store.tasks.explain_pending():
+            self.problems.extend(explained.notes)
         for learned in store.sessions.learn_pending():
             self.problems.extend(learned.notes)
 
-    def settle(self, seconds: float | None) -> list[str]:
-        """Wait for the work; the problems since the last call."""
+    def wait(self, seconds: float | None) -> list[str]:
+        """Wait for the work; returns the problems since the last call."""
         if self._worker:
             self._note_left(self._worker.wait(self._store.settings.llm_timeout if seconds is None else seconds))
         problems = list(self.problems)
@@ -70,4 +70,4 @@ class Deferred:
     def _note_left(self, left: int) -> None:
         if left:
             many = "1 piece" if left == 1 else f"{left} pieces"
-            self.problems.append(f"{many} of background work not done yet: nothing is lost, `maintain` does the rest")
+            self.problems.append(f"{many} of background work not done yet; nothing is lost: `maintain` does the rest")

@@ -1,6 +1,6 @@
 """A LangGraph store whose items are memories of one user: `MemctlStore(open_store("memories", user="alice"))`.
 
-Needs the extra `langgraph`. An item is a record with its text in `content`, so that all of memctl finds it too.
+Needs the extra `langgraph`. An item is a record with its text in `content`, so that the rest of memctl finds it too.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from memctl.core import records as checks
 from memctl.core import times
 from memctl.core.formats import document, trash
 from memctl.core.models import ACTIVE, Change, Memory
-from memctl.core.turns import Turn
+from memctl.core.thread_locks import ThreadLock
 from memctl.storage.ports.view import View
 from memctl.storage.trash import to_trash
 from memctl.store import MemoryStore
 
 DECODED = 20_000
-"""How many decoded records are kept between searches: decoding takes ten times as long as finding them."""
+"""How many decoded records to cache: decoding takes ten times as long as searching."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,16 +61,16 @@ _log = logging.getLogger(__name__)
 class MemctlStore(BaseStore):
     """LangGraph's `BaseStore` on one user's memories.
 
-    Within a batch, reads see the state before it, and of two writes of one item the last counts; all writes of a batch
-    are one change, which `memctl undo` takes back. Deleted and expired items go to the trash. Safe to use from several
-    threads, while other processes use the same folder.
+    Within a batch, reads see the state before it, and the last write of an item wins. All writes of a batch are one
+    change, which `memctl undo` reverts. Deleted and expired items go to the trash. Safe to use from several threads,
+    while other processes use the same folder.
 
     Args:
         memory: the user's memories; no other thread may use it.
-        fields: the paths of a value that `search(query=…)` searches, if `put` names none; the whole value by default.
+        fields: the paths of a value to search, if `put` names none; by default the whole value.
         ttl: default times to live, as for LangGraph's other stores. Expired items are never returned, and go to the
-            trash with the next write; there is no sweeping thread.
-        category: of new records; one of the memory's settings.
+            trash with the next write; no thread sweeps them.
+        category: the category of new records, which must be in the store's settings.
         clock: returns the time, with a time zone.
     """
 
@@ -87,21 +87,21 @@ class MemctlStore(BaseStore):
     ) -> None:
         self.memory, self.fields, self.ttl_config = memory, tuple(fields), ttl
         self._category, self._clock = category, clock or _present
-        self._turn = Turn()
+        self._lock = ThreadLock()
         self._decoded = lru_cache(DECODED)(lambda text: document.decode_raw(text.encode()))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations as one batch.
 
         Raises:
-            MemctlError: nothing of the batch was written.
+            MemctlError: nothing was written.
             ValueError: an operation or a filter is not one of LangGraph's.
         """
-        with self._turn:
+        with self._lock:
             return self._batch(list(ops), self._clock())
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`, in a thread."""
+        """Like `batch`, in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _batch(self, ops: Sequence[Op], now: datetime) -> list[Result]:
@@ -116,7 +116,7 @@ class MemctlStore(BaseStore):
         return results
 
     def _result(self, op: Op, read: dict[str, Memory], now: datetime) -> Result:
-        """The result of an operation; items whose time to live it renews are added to `read`."""
+        """The result of an operation. Items whose time to live it renews are added to `read`."""
         if isinstance(op, PutOp):
             return None
         if isinstance(op, ListNamespacesOp):
@@ -125,7 +125,7 @@ class MemctlStore(BaseStore):
             held = _held(self.memory.engine.view(), (*op.namespace, op.key), now)
             results: list[tuple[Memory, float | None]] = [(held, None)] if held else []
         elif isinstance(op, SearchOp):
-            results = self.answered(op, now)
+            results = self._page(op, now)
         else:
             raise ValueError(f"unknown operation type: {type(op)}")
         if op.refresh_ttl:
@@ -135,7 +135,7 @@ class MemctlStore(BaseStore):
         return Item(**item_fields(results[0][0])) if results else None
 
     def _items(self, prefix: Path, now: datetime) -> list[Memory]:
-        """The items below a namespace, the latest written first."""
+        """The items below a namespace, the last written first."""
         latest: dict[Path, Memory] = {}
         matches = self.memory.engine.search.matching(below(prefix), now)
         for memory in sorted((self._decoded(match.text) for match in matches if match.is_record), key=age):
@@ -144,14 +144,14 @@ class MemctlStore(BaseStore):
                 latest[path] = memory
         return sorted(latest.values(), key=age, reverse=True)
 
-    def answered(self, op: SearchOp, now: datetime) -> list[tuple[Memory, float | None]]:
-        """The page that a search wants: best first with a query, items without a score last."""
+    def _page(self, op: SearchOp, now: datetime) -> list[tuple[Memory, float | None]]:
+        """The requested page of a search: best first with a query, items without a score last."""
         items = self._items(tuple(op.namespace_prefix), now)
-        fitting = [
+        matching = [
             m for m in items if all(fits(m.value.get(name), wanted) for name, wanted in (op.filter or {}).items())
         ]
-        scores = self._scores(op, len(items), now) if op.query and fitting else {}
-        scored = [(memory, scores.get(memory.memory_id)) for memory in fitting]
+        scores = self._scores(op, len(items), now) if op.query and matching else {}
+        scored = [(memory, scores.get(memory.memory_id)) for memory in matching]
         scored.sort(key=lambda pair: -1.0 if pair[1] is None else pair[1], reverse=True)
         return scored[op.offset : op.offset + op.limit]
 
@@ -164,8 +164,8 @@ class MemctlStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp, now: datetime) -> list[Path]:
         known = {path_of(memory)[:-1] for memory in self._items((), now)}
-        fitting = {ns[: op.max_depth] for ns in known if all(matches(c, ns) for c in op.match_conditions or ())}
-        return sorted(fitting)[op.offset : op.offset + op.limit]
+        matching = {ns[: op.max_depth] for ns in known if all(matches(c, ns) for c in op.match_conditions or ())}
+        return sorted(matching)[op.offset : op.offset + op.limit]
 
     def _write(self, op: PutOp, now: datetime) -> Memory | None:
         """The record of a new item; None to delete the item."""
@@ -193,12 +193,12 @@ class MemctlStore(BaseStore):
 
 
 def _present() -> datetime:
-    """The time to the microsecond, unless the environment fixes the clock."""
+    """The time in microseconds, unless the environment fixes the clock."""
     return times.utc_now() if os.environ.get(times.NOW_VARIABLE) else datetime.now(UTC)
 
 
 def _change(view: View, writes: Mapping[Path, Memory | None], read: Mapping[str, Memory], now: datetime) -> Change:
-    """The writes of a batch, and the new expiry of what was read."""
+    """The writes of a batch, and the new expiry times of items that were read."""
     puts: list[Memory] = []
     new: list[Memory] = []
     deleted: list[Memory] = []
@@ -222,12 +222,12 @@ def _all_held(view: View, path: Path, now: datetime) -> list[Memory]:
 
 
 def _held(view: View, path: Path, now: datetime) -> Memory | None:
-    """The record of an item; the latest if there are several, as after a restore."""
+    """The record of an item; the latest if there are several, for instance after a restore."""
     return next(reversed(_all_held(view, path, now)), None)
 
 
 def _overwritten(held: Memory, written: Memory) -> Memory:
-    """An item's record with a new value; changes by people and feedback stay."""
+    """An item's record with a new value; what people and feedback changed is kept."""
     own = {name: value for name, value in held.metadata.items() if name != SOURCE}
     return replace(
         held,

@@ -12,7 +12,7 @@ def matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
     """Whether a namespace starts or ends with a path, in which `*` matches any label.
 
     Raises:
-        ValueError: the condition has another type.
+        ValueError: unknown type of condition.
     """
     if condition.match_type not in ("prefix", "suffix"):
         raise ValueError(f"unsupported match type: {condition.match_type}")
@@ -25,7 +25,7 @@ def fits(value: Any, wanted: Any) -> bool:
     """Whether a field of a value matches a filter.
 
     Raises:
-        ValueError: the filter has an unknown operator.
+        ValueError: unknown operator.
     """
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
@@ -46,7 +46,7 @@ _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _compared(value: Any, operator: str, than: Any) -> bool:
-    """Compare numbers, and texts that are numbers, by size; other texts as texts; nothing else is ordered."""
+    """Compare numbers, and texts that hold numbers, by size; other texts alphabetically; nothing else has an order."""
     if operator in ("$eq", "$ne"):
         return bool((value == than) == (operator == "$eq"))
     if operator not in _ORDERS:

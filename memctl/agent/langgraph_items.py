@@ -19,10 +19,10 @@ SOURCE = "langgraph"
 
 ALL_TAG = "store:langgraph"
 NAMESPACE_TAG = "namespace:"
-"""Tags by which the index finds the items below a namespace. A tag with a colon is not searched as text."""
+"""Tags for finding the items below a namespace in the index. Tags with a colon are not searched as text."""
 
 NOTE, REVISE = "memctl_note", "needs revision"
-"""The field, and what it says, that is added to the value of an item that was judged wrong: its reader must know."""
+"""A field added to the value of an item that was judged wrong, so that its reader knows, and its text."""
 
 WHOLE = "$"
 """The path that means the whole value, as in LangGraph's `IndexConfig`."""
@@ -51,7 +51,7 @@ def tags_of(path: Path) -> tuple[str, ...]:
 
 
 def below(prefix: Path) -> Filters:
-    """Selects all items below a namespace, whatever their status: an item exists until it is deleted or expires."""
+    """Selects all items below a namespace, of any status: an item exists until it is deleted or expires."""
     return Filters(tags=(tags_of((*prefix, ""))[-1],), statuses=())
 
 
@@ -67,7 +67,7 @@ def ttl_of(memory: Memory) -> float | None:
 
 
 def expiry(ttl: float | None, now: datetime) -> datetime | None:
-    """When an item expires that is read or written now; None also if that is beyond the calendar."""
+    """When an item that is read or written now expires; None for never, or if the date overflows."""
     try:
         return None if ttl is None else now + timedelta(minutes=ttl)
     except OverflowError:
@@ -88,14 +88,14 @@ def item_fields(memory: Memory) -> dict[str, Any]:
         "namespace": tuple(namespace),
         "key": key,
         "value": copy.deepcopy(memory.value)
-        | ({NOTE: REVISE} if memory.needs_revision else {}),  # the caller's to change
+        | ({NOTE: REVISE} if memory.needs_revision else {}),  # the caller may change it
         "created_at": created,
         "updated_at": updated,
     }
 
 
 def plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A value after a round trip through JSON, without what memctl had added to it.
+    """A value after a round trip through JSON, without the note that memctl adds.
 
     Raises:
         InvalidDataError: it cannot be written as JSON.
@@ -104,12 +104,12 @@ def plain(value: Mapping[str, Any]) -> dict[str, Any]:
         own = {name: part for name, part in value.items() if (name, part) != (NOTE, REVISE)}
         return dict(json.loads(json.dumps(own, allow_nan=False, ensure_ascii=False)))
     except (TypeError, ValueError, RecursionError) as problem:
-        hint = "An item's value holds text, numbers, true, false, null, lists and objects."
+        hint = "A value can hold text, numbers, true, false, null, lists and objects."
         raise InvalidDataError(f"the value of an item cannot be written as JSON: {problem}", hint=hint) from None
 
 
 def text_of(value: Mapping[str, Any], paths: Sequence[str]) -> str:
-    """The searched text of a value, as lines; with several fields, each with its name."""
+    """The searched text of a value, as lines; each with the name of its field if there are several."""
     texts = [text for path in paths for text in (_lines(value) if path == WHOLE else get_text_at_path(value, path))]
     return "\n".join(dict.fromkeys(text for text in texts if text.strip()))
 

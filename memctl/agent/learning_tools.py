@@ -1,4 +1,4 @@
-"""The tools by which an agent learns from its work: feedback, strategies, tasks."""
+"""The tools for learning from work: feedback, strategies, tasks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class LearningTools(Tools):
     """Feedback, strategies and tasks."""
 
     def give_feedback(self, ids: list[str], judgement: str, reason: str = "", receipt: str = "") -> str:
-        """Judge memories, or those of an answer. Up and down in an answer judge its outcome.
+        """Judge memories. With a receipt, `up` and `down` judge the outcome of that answer.
 
         Raises:
-            NotFoundError, UsageError: as `MemoryStore.feedback`.
+            NotFoundError, UsageError: as for `MemoryStore.feedback`.
             RefusedError: a memory is another user's.
         """
         word, receipt = wording.read(judgement, rules.MEMORY_WORDS), receipt.strip()
@@ -44,7 +44,7 @@ class LearningTools(Tools):
         arguments: Mapping[str, Any] | None = None,
         context: Mapping[str, Any] | None = None,
     ) -> str:
-        """What to do about a failed call."""
+        """Advice on a failed call."""
         advice, owner = self.shared.suggest_strategy(
             tool, error, message=message, arguments=arguments or {}, context=context or {}
         )
@@ -62,7 +62,7 @@ class LearningTools(Tools):
         """Record how a failed call was fixed.
 
         Raises:
-            UsageError: the name of the tool or the error is not usable.
+            UsageError: invalid name of a tool or an error.
         """
         done = self.shared.own.strategies.record(
             tool, error, original=original, fixed=fixed, message=message, context=context or {}
@@ -92,12 +92,12 @@ class LearningTools(Tools):
         lessons: list[str] | None = None,
         session: str = MAIN,
     ) -> str:
-        """Start, follow or end the task of a session; its state then.
+        """Start, update, show or end the task of a session; returns its state.
 
         Raises:
             ConflictError: the session already has a task, and the action is `start`.
             NotFoundError: the session has no task.
-            UsageError: there is no such action, or an argument is missing.
+            UsageError: unknown action, or a missing argument.
         """
         own = self.shared.own
         if action == "start":

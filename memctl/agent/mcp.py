@@ -8,15 +8,13 @@ from __future__ import annotations
 import hmac
 import signal
 import socket
-from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 from urllib.parse import quote, unquote
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
-import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
@@ -24,8 +22,9 @@ from mcp.shared.exceptions import MCPError
 
 from memctl import __version__
 from memctl.agent import teaching
-from memctl.agent.asking_tools import memory_page
+from memctl.agent.loopback import App, Receive, body_of, names, origins, replaying, serve
 from memctl.agent.schemas import CORE, Tool
+from memctl.agent.search_tools import memory_page
 from memctl.agent.shared import Shared
 from memctl.agent.teaching import INSTRUCTIONS, PROMPT_NAME, PROMPT_SUMMARY
 from memctl.agent.tools import Toolbox, in_words
@@ -33,20 +32,19 @@ from memctl.context import fence
 from memctl.context.shown import marks
 from memctl.core.formats import reflections
 from memctl.core.selection import Selection
-from memctl.errors import MemctlError, StorageError
+from memctl.errors import MemctlError
 from memctl.present import tool_answers as answers
 from memctl.store import MemoryStore
 
-HOST = "127.0.0.1"
 PATH = "/mcp"
 RECENT = 50
-"""How many of a user's newest records the list of resources has; the template reaches all."""
+"""How many of a user's newest records the list of resources shows; the template reaches all."""
 
 _MARKDOWN = "text/markdown"
 
 
 def server(shared: Shared, tools: str = CORE) -> Server[Any]:
-    """A server of some users' memories. All connections share the stores, one call at a time.
+    """A server for the memories of some users. All connections share the stores, one call at a time.
 
     Args:
         tools: the list of tools that clients get, `core` or `all`.
@@ -95,7 +93,7 @@ def server(shared: Shared, tools: str = CORE) -> Server[Any]:
 
 
 def as_mcp(tool: Tool) -> types.Tool:
-    """A tool as the protocol describes it."""
+    """A tool in the form of the protocol."""
     hints = types.ToolAnnotations(
         read_only_hint=tool.read_only,
         destructive_hint=None if tool.read_only else tool.destructive,
@@ -118,7 +116,7 @@ _TEMPLATES = (
 
 def _resources(shared: Shared) -> list[types.Resource]:
     """Every reflection and the newest records of all shared users."""
-    with shared.turn:
+    with shared.lock:
         return [resource for store in shared.stores.values() for resource in (*_reflections(store), *_records(store))]
 
 
@@ -151,7 +149,7 @@ def _read(shared: Shared, uri: str) -> str:
     if scheme != "memctl" or not user:
         raise _wrong(f"{uri!r} is not the address of a memory; these start with memctl://")
     try:
-        with shared.turn:
+        with shared.lock:
             return _text(shared, shared.store_of(user), path)
     except MemctlError as problem:
         raise _wrong(in_words(problem)) from None
@@ -183,12 +181,7 @@ def serve_stdio(shared: Shared, tools: str = CORE) -> None:
     try:
         anyio.run(_stdio, shared, tools)
     except* (BrokenPipeError, ConnectionError, anyio.BrokenResourceError):
-        pass  # the client has disconnected; what was acknowledged is saved
-
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-App = Callable[[MutableMapping[str, Any], Receive, Any], Awaitable[None]]
+        pass  # the client has disconnected; acknowledged changes are saved
 
 
 class Guarded:
@@ -202,8 +195,9 @@ class Guarded:
             await self.app(scope, receive, send)
             return
         if self._has_token(scope):
-            if whole := await _whole(receive):
-                await self.app(scope, whole, send)
+            body = await body_of(receive, DEFAULT_MAX_REQUEST_BODY_SIZE)  # the SDK refuses a larger one
+            if body is not None:
+                await self.app(scope, replaying(body, receive), send)
             return
         headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain"), (b"connection", b"close")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
@@ -214,51 +208,16 @@ class Guarded:
         return len(tokens) == 1 and hmac.compare_digest(tokens[0], self.expected)
 
 
-async def _whole(receive: Receive) -> Receive | None:
-    """Read the whole body of a request, and return a `receive` that replays it; None if the client disconnected. Of a
-    body that is too large only the beginning is read: the SDK refuses it."""
-    received: deque[Message] = deque()
-    size, more = 0, True
-    while more and size <= DEFAULT_MAX_REQUEST_BODY_SIZE:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        received.append(message)
-        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
-
-    async def replay() -> Message:
-        return received.popleft() if received else await receive()
-
-    return replay
-
-
 def application(shared: Shared, token: str, port: int, tools: str = CORE) -> App:
-    """The HTTP application, for this machine only, by its own names (which stops DNS rebinding by web pages)."""
-    names = [f"{name}:{port}" for name in (HOST, "localhost")]
-    security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
-    # No state between requests: a client that dies leaves nothing behind, and a new server continues for an old one.
+    """The HTTP application, for this machine only and under its local names, which stops DNS rebinding by web pages."""
+    security = TransportSecuritySettings(allowed_hosts=names(port), allowed_origins=origins(port))
+    # No state between requests: a client that dies leaves nothing behind, and a new server can replace an old one.
     app = server(shared, tools).streamable_http_app(
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
     )
     return Guarded(app, token)
 
 
-def listen(port: int) -> socket.socket:
-    """A socket on the loopback address; port 0 takes a free one.
-
-    Raises:
-        StorageError: the port is taken.
-    """
-    try:
-        return socket.create_server((HOST, port))
-    except OSError as problem:
-        hint = "Choose another with --port; 0 takes a free one."
-        raise StorageError(f"cannot listen on {HOST}:{port}: {problem.strerror}", hint=hint) from None
-
-
 def serve_http(shared: Shared, listening: socket.socket, token: str, tools: str = CORE) -> None:
     """Serve any number of clients on a socket, until interrupted."""
-    port = listening.getsockname()[1]
-    app = application(shared, token, port, tools)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=2)
-    uvicorn.Server(config).run(sockets=[listening])
+    serve(application(shared, token, listening.getsockname()[1], tools), listening)

@@ -1,7 +1,7 @@
-"""An agent's whole memory in one object: messages, tool calls and tasks go in, contexts come out.
+"""An agent's memory in one object: messages, tool calls and tasks go in, contexts come out.
 
-Three modes: `static`, the framework controls memory (recalls before a call, records after an exchange); `agent`, the
-model does, through tools; `both`.
+Three modes: `static`, in which the framework recalls before a call and records after an exchange; `agent`, in which the
+model does so through tools; and `both`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from memctl.agent.tools import Answer, Toolbox
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
 from memctl.context.service import ContextPack
-from memctl.conversations.derived import tells_forgotten
+from memctl.conversations.derived import mentions_forgotten
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
-from memctl.core.sensitive import ALLOW, MASK, guarded
+from memctl.core.sensitive import guarded, unattended
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.maintenance import Step
 from memctl.providers import waiting
@@ -37,7 +37,7 @@ from memctl.tasks.service import Stepped
 T = TypeVar("T")
 
 PATIENCE = 1.0
-"""Seconds that `build_context` waits for a server to embed the question or to rerank, before it goes on without."""
+"""Seconds that `build_context` waits for a server to embed the question or to rerank, before it continues without."""
 
 STATIC, AGENT, BOTH = MODES = ("static", "agent", "both")
 
@@ -45,22 +45,21 @@ STATIC, AGENT, BOTH = MODES = ("static", "agent", "both")
 class AgentMemory:
     """The memory of one agent: a session of one user's store, its task, its tools.
 
-    Safe to use from several threads: calls run one at a time, but let others run while they wait for a model. Work that
-    need not be waited for (all use of a language model, recording an exchange, making room in the window) runs in a
-    thread with a store of its own, after the call has returned; `settle` waits for it. All messages are on disk when
-    the call returns.
+    Safe to use from several threads: calls run one at a time, but let others run while they wait for a model. Slow work
+    (all use of a language model, learning from an exchange, compacting the window) runs in a thread with its own store,
+    after the call has returned; `wait` waits for it. All messages are on disk when the call returns.
 
-    Likely secrets are masked, unless the setting `secrets` is `allow`: nobody can be asked during a conversation.
+    Likely secrets are masked, unless the setting `secrets` is `allow`, as nobody can be asked during a conversation.
 
     Args:
-        store: the user's own; it is not closed with this.
-        session_id: the session; two agents of one user use two.
+        store: the user's own store; `close` leaves it open.
+        session_id: the session; each agent of a user needs its own.
         mode: `static`, `agent` or `both`.
-        readable: stores of other users that may be read, by tools and for contexts.
-        tools: the list of tools that the model gets, `core` or `all`.
+        readable: stores of other users, readable by tools and for contexts.
+        tools: the model's list of tools, `core` or `all`.
         system: the agent's system prompt.
-        budget: tokens of the model's window; the setting `context_tokens` if None.
-        background: whether to use a thread; without one, everything is done within the call.
+        budget: tokens of the model's window; default: the setting `context_tokens`.
+        background: whether to use a thread; without one, all work runs within the call.
     """
 
     def __init__(
@@ -81,8 +80,8 @@ class AgentMemory:
         self.system, self.budget = system, budget
         self.toolbox = Toolbox(Shared(store, readable), tools=tools)
         self._conversation = store.sessions.conversation(session_id, keep=mode != AGENT)
-        self._turn = self.toolbox.shared.turn
-        self._deferred = Deferred(store, self._turn, background=background)
+        self._lock = self.toolbox.shared.lock
+        self._deferred = Deferred(store, self._lock, background=background)
         self.problems = self._deferred.problems
         self._calls: set[str] = set()
         """Calls that started a step and have no result yet."""
@@ -100,14 +99,14 @@ class AgentMemory:
     # Messages
 
     def on_user_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
-        """The user sent a message, at `now` if not at this moment.
+        """Add a message of the user, sent at `now` or just now.
 
-        Steps of calls without a result have failed: the model no longer waits for them.
+        Steps whose calls have no result fail, as the model no longer waits for them.
 
         Args:
-            speaker: the name of the person, by which questions can find the message.
+            speaker: the name of the person, which questions can refer to.
         """
-        with self._turn:
+        with self._lock:
             self._resumed = self._resumed and not self._calls
             self._calls.clear()
             self._resume()
@@ -115,9 +114,9 @@ class AgentMemory:
             return self._add({"role": USER, "content": text}, now, speaker)
 
     def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
-        """The model answered; in the modes `static` and `both` the exchange is learned from."""
-        with self._turn:
-            keep = not tells_forgotten(text, self.toolbox.forgotten)
+        """Add an answer of the model; in the modes `static` and `both`, memctl learns from the exchange."""
+        with self._lock:
+            keep = not mentions_forgotten(text, self.toolbox.forgotten)
             added = self._add({"role": ASSISTANT, "content": text}, now, speaker, keep=keep)
             before, exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
@@ -125,13 +124,13 @@ class AgentMemory:
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
-        """The model calls a tool, which starts a step of the current task, beside those of other open calls.
+        """Add a tool call of the model. It starts a step of the current task, in parallel to those of other open calls.
 
-        A step started with `on_task_step` continues: the call belongs to it. A task with too many steps ends; `settle`
-        and the notes of the next context say so.
+        If a step was started with `on_task_step`, the call belongs to it. A task with too many steps ends; `wait` and
+        the notes of the next context say so.
 
         Args:
-            description: what the step is for; the tool's name otherwise.
+            description: what the step is for; default: the tool's name.
 
         Returns:
             the id of the call, for `on_tool_result`.
@@ -139,7 +138,7 @@ class AgentMemory:
         call_id = call_id or f"call_{secrets.token_hex(6)}"
         function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False, default=str)}
         call = {"id": call_id, "type": "function", "function": function}
-        with self._turn:
+        with self._lock:
             self._resume()
             self._add({"role": ASSISTANT, "content": None, "tool_calls": [call]})
             task = self.task()
@@ -149,8 +148,8 @@ class AgentMemory:
         return call_id
 
     def on_tool_result(self, call_id: str, output: str, *, error: str = "") -> Message:
-        """A tool answered, or failed with `error`; the step that its call started ends."""
-        with self._turn:
+        """Add the output of a tool call, or its `error`, and end the step that the call started."""
+        with self._lock:
             added = self._add({"role": TOOL, "tool_call_id": call_id, "content": error or output})
             self._calls.discard(call_id)
             task = self.task()
@@ -160,17 +159,17 @@ class AgentMemory:
         return added
 
     def _masked(self, value: T) -> T:
-        return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
+        return guarded(value, unattended(self.store.settings.secrets))
 
     def _add(
         self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "", *, keep: bool = True
     ) -> Message:
         named = {"speaker": speaker} if speaker else None
-        with self._turn:
+        with self._lock:
             added = self._conversation.add(self._masked(message), now=now, metadata=named, keep=keep)
             over = self.store.sessions.is_over(self._conversation.get(), budget=self.budget)
         if self._deferred.has_thread and not self._has_message and self.store.sessions.waiting():
-            self._deferred.learn()  # what an earlier process or an idle session left
+            self._deferred.learn()  # work left by an earlier process or an idle session
         self._has_message = True
         if over:
             budget = self.budget
@@ -184,9 +183,9 @@ class AgentMemory:
     def _learn_from(
         self, store: MemoryStore, exchange: Sequence[Message], before: Sequence[Message], now: datetime | None = None
     ) -> None:
-        """Learn facts and preferences from an exchange, which may correct the messages `before`. Repetitions are only
-        counted."""
-        from memctl.extraction.extract import Utterance
+        """Learn facts and preferences from an exchange, which may correct the messages `before`. Repetitions only count
+        as mentions."""
+        from memctl.extraction.proposals import Utterance
 
         utterances, earlier = (
             [Utterance(message.role, message.text, message.time, message.id, message.speaker) for message in some]
@@ -197,33 +196,33 @@ class AgentMemory:
     # The task
 
     def task(self) -> Task | None:
-        """The current task, also after a crash; the steps of calls that the crash interrupted are noted as such."""
-        with self._turn:
+        """The current task, also after a crash; steps of interrupted calls are marked as such."""
+        with self._lock:
             self._resume()
             return self.store.tasks.get(self.session_id)
 
     def _resume(self) -> None:
-        """Once after a start: mark steps of another process's unfinished calls as failed."""
+        """Once after a start, mark the steps of another process's unfinished calls as failed."""
         if not self._resumed:
             self._resumed = True
             self.store.tasks.interrupt_steps(self.session_id, waited_for=self._calls)
 
     def _past_limit(self) -> Closed | None:
-        """The outcome of a task that ended by itself, for a caller that continues it."""
+        """The outcome of a task that ended by itself, for callers that continue it."""
         return None if self.store.tasks.get(self.session_id) else self.store.tasks.past_limit(self.session_id)
 
     def on_task_start(self, request: str, **more: Any) -> Task:
         """Start a task; `more` as for `MemoryStore.tasks.start` (goal, plan, target, tags, trigger_type …)."""
-        with self._turn:
+        with self._lock:
             self._limit = ""
             return self.store.tasks.start(self._masked(request), session_id=self.session_id, **self._masked(more))
 
     def on_task_step(self, description: str = "", **more: Any) -> Stepped:
         """Start or end a step; `more` as for `MemoryStore.tasks.step` (tool_name, args, result, error).
 
-        A task with too many steps ends as failed: `closed` of the answer says so, now and later.
+        A task with too many steps ends as failed; `closed` of the result says so, also in later calls.
         """
-        with self._turn:
+        with self._lock:
             if ended := self._past_limit():
                 return Stepped(ended.task, ended)
             done = self.store.tasks.step(self._masked(description), session_id=self.session_id, **more)
@@ -235,18 +234,19 @@ class AgentMemory:
         return done
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
-        """Complete the task: it becomes an episode, and what worked is learned; later a model adds lessons.
+        """Complete the task: it becomes an episode, and what worked is learned. A model adds lessons later.
 
-        A task that ended by itself, after too many steps, stays as it is; the `notes` of the answer say so.
+        A task that ended by itself, after too many steps, is unchanged; the `notes` of the result say so.
         """
         return self._closed(lambda **wait: self.store.tasks.complete(summary, **wait, **more))
 
     def on_task_fail(self, reason: str, **more: Any) -> Closed:
-        """End the task as failed: it becomes an episode, and the reason is learned. One that ended by itself stays."""
+        """End the task as failed: it becomes an episode, and the reason is learned. A task that ended by itself is
+        unchanged."""
         return self._closed(lambda **wait: self.store.tasks.fail(reason, **wait, **more))
 
     def _closed(self, close: Callable[..., Closed]) -> Closed:
-        with self._turn:
+        with self._lock:
             if ended := self._past_limit():
                 return ended
             closed = close(session_id=self.session_id, wait=not self._deferred.has_thread)
@@ -256,14 +256,15 @@ class AgentMemory:
     # Contexts and tools
 
     def build_context(self, question: str = "", **more: Any) -> ContextPack:
-        """The messages of the model's next call: system prompt, memories (not in the mode `agent`), task, history.
+        """The messages for the model's next call: system prompt, memories (except in the mode `agent`), task, history.
 
         Args:
-            question: what to recall by; the user's last message if empty. It becomes a message of its own only if the
-                conversation does not wait for an answer.
-            more: as for `MemoryStore.build_context` (budget, task, tokenizer, tools, now); `tools` add to memctl's own.
+            question: what to recall for; by default the user's last message. It becomes a message of its own only if no
+                message of the conversation waits for an answer.
+            more: as for `MemoryStore.build_context` (budget, task, tokenizer, tools, now); `tools` are added to
+                memctl's own.
         """
-        with self._turn, waiting.at_most(PATIENCE if self._deferred.has_thread else None):
+        with self._lock, waiting.at_most(PATIENCE if self._deferred.has_thread else None):
             self._resume()
             messages = self._conversation.openai()
             last = next((text_of(m["content"]) for m in reversed(messages) if m["role"] == USER), "")
@@ -275,7 +276,7 @@ class AgentMemory:
             return replace(pack, notes=(*pack.notes, self._limit)) if self._limit else pack
 
     def _note_reuse(self, pack: ContextPack) -> None:
-        """Note in the current task the memories that its context used."""
+        """Note in the current task which memories its context used."""
         if not pack.receipt or not self.store.tasks.get(self.session_id):
             return
         with suppress(MemctlError):  # the receipt or the task may just have been deleted
@@ -284,7 +285,7 @@ class AgentMemory:
                 self.store.tasks.note(used=used, session_id=self.session_id)
 
     def _is_memory(self, name: str) -> bool:
-        """Whether a name in a receipt is that of an existing memory; receipts name messages too."""
+        """Whether a name in a receipt is the id of an existing memory; receipts also name messages."""
         try:
             return bool(self.store.engine.full_id(name))
         except MemctlError:
@@ -297,7 +298,7 @@ class AgentMemory:
         return self.toolbox.openai() if form == "openai" else self.toolbox.anthropic()
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Answer:
-        """Run the tool that the model calls; the answer to a wrong call helps the model correct it."""
+        """Run the tool that the model calls; if the call is wrong, the answer says how to correct it."""
         answer = self.toolbox.answer(name, arguments)
         self._deferred.learn_by_model()
         return answer
@@ -305,56 +306,56 @@ class AgentMemory:
     # The end
 
     def maintain(self, **more: Any) -> tuple[Step, ...]:
-        """Do all maintenance, as `memctl maintain`."""
-        self.settle()
-        with self._turn:
+        """Do all maintenance, like `memctl maintain`."""
+        self.wait()
+        with self._lock:
             return self.store.maintain(**more)
 
     def on_session_end(self, *, now: datetime | None = None) -> Ended:
         """End the session: its messages become an episode and facts, except in the mode `agent`; its file is deleted.
 
-        If a language model is configured, this is done later, and `settle` waits for it. Until then the messages wait
-        on disk; if this process cannot do it, the next one that opens the store does.
+        If a language model is configured, this happens later, and `wait` waits for it. Until then the messages are
+        queued on disk; if this process does not get to them, the next one that opens the store does.
         """
         later = self._deferred.has_thread and self.store.engine.has_llm
         if not later:
-            self.settle()
-        with self._turn:
+            self.wait()
+        with self._lock:
             try:
                 ended = self.store.end_session(self.session_id, wait=not later, now=now)
-            except NotFoundError:  # it has no messages, or has already ended
+            except NotFoundError:  # no messages, or already ended
                 return Ended(self.session_id)
-            except RefusedError as problem:  # another user or machine wrote it: it stays as it is
+            except RefusedError as problem:  # written by another user or machine, so it is left unchanged
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)
         self._deferred.learn_by_model()
         return ended
 
-    def settle(self, seconds: float | None = None) -> list[str]:
+    def wait(self, seconds: float | None = None) -> list[str]:
         """Wait for deferred work.
 
         Args:
-            seconds: how long at most; None: as long as the language model may take to answer (`llm_timeout`).
+            seconds: the longest time to wait; default: the timeout of the language model (`llm_timeout`).
 
         Returns:
-            what failed or was done only in part since the last call.
+            what failed, in whole or in part, since the last call.
         """
-        return self._deferred.settle(seconds)
+        return self._deferred.wait(seconds)
 
     def close(self, seconds: float | None = None) -> None:
-        """Wait for deferred work, ten seconds at most unless `seconds` is given, and end the thread.
+        """Wait for deferred work, at most `seconds` (ten by default), and end the thread.
 
-        `problems` says what was not done; it is on disk, and done later.
+        `problems` lists unfinished work; it is on disk, and done later.
         """
         self._deferred.close(seconds)
 
 
 _EARLIER = 6
-"""Messages before an exchange that it may correct."""
+"""How many earlier messages an exchange may correct."""
 
 
 def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """The messages before the user's last one, and this with its answers; without those that are not kept."""
+    """The messages before the user's last one, and that one with its answers; without messages that are not kept."""
     spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
     last = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
     before, exchange = spoken[max(0, last - _EARLIER) : last], spoken[last:]

@@ -11,19 +11,19 @@ from memctl.context import fence
 from memctl.core.formats.trash import FORGOTTEN
 from memctl.core.recalled import without_recalled
 from memctl.errors import LockedError, MemctlError, StorageError, UsageError
-from memctl.memories.assistant import Meant, Saved
+from memctl.memories.assistant import Attributes, Saved
 from memctl.present import tool_answers as answers
 
 SOURCE = "agent"
-"""Source of what an agent records."""
+"""The source of memories that an agent records."""
 
 THINKING_TOKENS = 150
-"""How much of an agent's reasons is kept with what it records."""
+"""How much of an agent's reasons to store with a memory."""
 
 
 @dataclass(frozen=True)
 class _Results:
-    """The results of one call: a line for each text, and what was saved."""
+    """The results of one call: a line for each text, and the saved memories."""
 
     lines: list[str] = field(default_factory=list)
     saved: list[Saved] = field(default_factory=list)
@@ -46,17 +46,17 @@ class SavingTools(Tools):
         """Save texts, with `thinking` as the reason. Omitted arguments are inferred.
 
         Returns:
-            what the store holds of each text now, what that replaced, and what it seems to contradict.
+            what the store now holds of each text, what it replaced, and what it seems to contradict.
 
         Raises:
-            UsageError: no text could be saved; a key was given for several texts; there is no such category.
-            LockedError, StorageError: as `MemoryStore.save`; the message says how many texts were processed before.
+            UsageError: no text could be saved; a key for several texts; an unknown category.
+            LockedError, StorageError: as for `MemoryStore.save`; the message says how many texts were processed.
         """
         if key and len(content) > 1:
             raise UsageError(
                 "a key belongs to one text", hint="Save the texts one by one, each with its key and value."
             )
-        meant = self._meant(kind, category, key, value, tags, pin)
+        meant = self._attributes(kind, category, key, value, tags, pin)
         results = _Results()
         why = {"thinking": answers.short(thinking.strip(), THINKING_TOKENS)} if thinking.strip() else {}
         for number, item in enumerate(content, 1):
@@ -64,17 +64,19 @@ class SavingTools(Tools):
         if not results.saved:
             hint = "Give what the user said, or what you found out, as sentences of your own."
             raise UsageError("; ".join(results.lines) or "there is nothing to save", hint=hint)
-        return "\n".join((*results.lines, *answers.beside(results.saved)))
+        return "\n".join((*results.lines, *answers.related(results.saved)))
 
-    def _meant(self, kind: str, category: str, key: str, value: Any, tags: list[str] | None, pin: bool | None) -> Meant:
+    def _attributes(
+        self, kind: str, category: str, key: str, value: Any, tags: list[str] | None, pin: bool | None
+    ) -> Attributes:
         known = self.shared.own.settings.categories
         if category and category not in known:
             raise UsageError(f"there is no category {category!r}", hint=f"Categories: {', '.join(known)}.")
         value = None if value == "" else value
-        return Meant(kind, category, key.strip(), value, None if tags is None else tuple(tags), pin)
+        return Attributes(kind, category, key.strip(), value, None if tags is None else tuple(tags), pin)
 
-    def _record(self, number: int, item: str, meant: Meant, why: Mapping[str, Any], results: _Results) -> None:
-        """Save one text. One that is not saved is named by its number: it may hold a secret."""
+    def _record(self, number: int, item: str, meant: Attributes, why: Mapping[str, Any], results: _Results) -> None:
+        """Save one text. A text that is not saved is named by its number, as it may hold a secret."""
         text = without_recalled(item).strip()
         if not text:
             problem = "it came from memory" if item.strip() else "it is empty"
@@ -102,44 +104,46 @@ class SavingTools(Tools):
         tags: list[str] | None = None,
         pin: bool | None = None,
     ) -> str:
-        """Correct a memory; omitted fields stay.
+        """Correct a memory; omitted fields are unchanged.
 
         Raises:
             NotFoundError: there is no such memory.
             RefusedError: it is another user's, or a part looks like a secret.
-            UsageError: as `MemoryStore.amend`.
+            UsageError: as for `MemoryStore.amend`.
         """
-        meant = self._meant(kind, category, key, value, tags, pin)
+        meant = self._attributes(kind, category, key, value, tags, pin)
         text = without_recalled(content).strip()
         if content.strip() and not text:
             raise UsageError("that text came from memory", hint="Write what is true as a sentence of your own.")
         saved = self.shared.own.assistant.amend(self.shared.own_id(id), meant, text, source=SOURCE)
-        return "\n".join((answers.amended(saved), *answers.beside([saved])))
+        return "\n".join((answers.amended(saved), *answers.related([saved])))
 
     def forget_memory(self, ids: list[str] | None = None, text: str = "", reason: str = "") -> str:
-        """Move memories to the trash, by ids or by words that mean one; delete messages.
+        """Move memories to the trash, by ids or by a description of one memory; delete messages.
 
         Returns:
-            what was moved; if the words fit several memories, these, and nothing is moved.
+            what was moved; if the description fits several memories, a list of them, and nothing is moved.
 
         Raises:
-            NotFoundError: there is no such memory; none was moved.
+            NotFoundError: no such memory; none was moved.
             RefusedError: a memory is another user's.
-            UsageError: neither ids nor words are given, or both.
+            UsageError: neither ids nor a description are given, or both.
         """
         if bool(ids) == bool(text.strip()):
-            raise UsageError("nothing says what to forget", hint="Give either `ids` or `text`.")
+            raise UsageError("there is nothing to forget", hint="Give either `ids` or `text`.")
         own = self.shared.own
         if not ids:
-            meant = own.assistant.meant_by(text)
+            meant = own.assistant.identify(text)
             if meant.one is None:
+                self.described = {memory.memory_id: text for memory in meant.likely}
                 return answers.to_choose(meant.likely)
             ids = [meant.one.memory_id]
+        text = text or next((self.described[each] for each in ids if each in self.described), "")
         why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
         known = own.conversations.known(ids)
         messages = [each for each in ids if each in known]
         memories = [self.shared.own_id(memory_id) for memory_id in ids if memory_id not in known]
-        containing = own.messages_saying([*memories, *messages])
+        containing = own.messages_containing([*memories, *messages])
         texts = {name: own.conversations.message(name).text for name in (*messages, *containing)}
         gone = own.forget([*memories, *messages], reason=why, about=text)
         self.forgotten += [text, *(memory.content for memory in gone), *texts.values()]

@@ -1,4 +1,4 @@
-"""The tools as a model sees them: one table of names, descriptions and JSON Schema; the forms of function calling."""
+"""The tools for models: a table of names, descriptions and JSON Schema, and the forms of function calling."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MOST_HITS, _LONG = 50, 100_000
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as a model sees it; the method of `Toolbox` with its name does the work.
+    """A tool as a model sees it; the method of `Toolbox` with this name runs it.
 
-    `destructive` says that it may take something away; what only adds does not. `core`: it is in the short list.
+    `destructive`: it may remove or change something, not only add. `core`: it is in the short list.
     """
 
     name: str
@@ -52,7 +52,7 @@ def _object(about: str) -> dict[str, Any]:
 TASK_ACTIONS = ("start", "step", "note", "complete", "fail", "show")
 
 CORE, ALL = LISTS = ("core", "all")
-"""The lists of tools: what every assistant needs, in under 900 tokens, and everything."""
+"""The lists of tools: what every assistant needs, in under 900 tokens, and all of them."""
 
 _FULL = {"type": "boolean", "description": "Uncut."}
 _KIND = _text(enum=list(KINDS))
@@ -61,14 +61,14 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "record_to_memory",
         "Save what will matter in later conversations: facts about the user, preferences, rules, decisions with "
-        "reasons, what worked or failed. Not small talk, secrets, or what memory told you. The answer says what is "
+        "reasons, what worked or failed. Not small talk, secrets, or recalled memories. The answer says what was "
         "stored, replaced and contradicted.",
         {
             "thinking": _text("Why it is worth keeping."),
             "content": _texts("One self-contained sentence each, with names and dates instead of 'he' or 'today'."),
             "kind": _KIND,
             "category": _text("work, life, preference, emotion."),
-            "key": _text("What has one value at a time, such as city."),
+            "key": _text("Name of a fact with one value at a time, such as city."),
             "value": _text("Its value."),
             "tags": _texts("`constraint`: a rule that always holds."),
             "pin": {"type": "boolean", "description": "Recall it always."},
@@ -78,7 +78,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "retrieve_from_memory",
-        "Recall what is known about some keywords. Use it before you ask the user something.",
+        "Recall memories by keywords. Use it before you ask the user something.",
         {"keywords": _texts("Names, topics, dates.")},
         ("keywords",),
         read_only=True,
@@ -86,7 +86,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "get_context",
-        "All that matters for a question or task: rules, preferences, what worked or failed, what answers it. Use it "
+        "All that matters for a question or task: rules, preferences, what worked or failed, answers. Use it "
         "when a conversation or task begins.",
         {
             "question": _text("The user's message, or the task."),
@@ -98,9 +98,9 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "show_memory",
-        "Show one memory whole, a passage of a document, or a text that was taken out of the conversation.",
+        "Show one memory in full, a passage of a document, or a text offloaded from the conversation.",
         {
-            "id": _text("Its id or reference, as it was named."),
+            "id": _text("Its id or reference, as given."),
             "offset": {"type": "integer", "minimum": 0},
             "full": _FULL,
         },
@@ -110,7 +110,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "update_memory",
-        "Correct a memory. What you leave out stays; the text of before is kept in the history.",
+        "Correct a memory. Omitted fields stay; the old text is kept in the history.",
         {
             "id": _text(),
             "content": _text(),
@@ -127,7 +127,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "forget_memory",
-        "Forget, when the user asks for it: memories, and the messages that say them. By ids, or by words; if these "
+        "Forget memories, and the messages that contain them, when the user asks for it. By ids, or by words; if these "
         "fit several, the answer lists them.",
         {
             "ids": _texts("Of memories or messages."),
@@ -139,7 +139,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "search_memory",
-        "Ask memory a question, with filters.",
+        "Search memory, with filters.",
         {
             "query": _text("A question or keywords."),
             "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "default": 5},
@@ -155,12 +155,12 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "give_feedback",
-        "Say that memories were right and helped (up), or were wrong, outdated or misleading (down).",
+        "Judge memories: right and helpful (up), or wrong, outdated or misleading (down).",
         {
             "ids": _texts("The memories."),
             "judgement": _text("up or down; or 1 to 5 stars."),
             "reason": _text("What was wrong or helpful."),
-            "receipt": _text("Receipt of the answer they stood in."),
+            "receipt": _text("Receipt of the answer they were in."),
         },
         ("ids", "judgement"),
     ),
@@ -198,30 +198,30 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "task",
-        "Keep track of a task of several steps: it survives a restart, and what it taught is kept. Start it, tell of "
+        "Keep track of a task of several steps: it survives a restart, and lessons from it are kept. Start it, report "
         "each step, then complete it or say that it failed.",
         {
             "action": _text(enum=list(TASK_ACTIONS)),
             "text": _text(
-                "The request (start), the step, the finding (note), or what came of it (complete, fail).",
+                "The request (start), the step, the finding (note), or the outcome (complete, fail).",
                 maxLength=_LONG,
             ),
             "plan": _texts("With start: the steps."),
             "tool": _text("With step: the tool that was used."),
             "arguments": _object("Its arguments."),
-            "result": _text("With step: what it gave."),
+            "result": _text("With step: its result."),
             "error": _text("With step: how it failed."),
             "lessons": _texts("With complete or fail: what to do next time."),
-            "session": _text("The conversation, where there are several."),
+            "session": _text("The conversation, if there are several."),
         },
         ("action",),
     ),
     Tool(
         "read_offloaded",
-        "Read a long content that was taken out of the conversation; a reference stands in its place.",
+        "Read content that was offloaded from the conversation; a reference replaces it there.",
         {
-            "reference": _text("As it stands in the conversation."),
-            "offset": {"type": "integer", "minimum": 0, "maximum": 10**9, "description": "Character to begin at."},
+            "reference": _text("As in the conversation."),
+            "offset": {"type": "integer", "minimum": 0, "maximum": 10**9, "description": "Character to start at."},
             "full": _FULL,
         },
         ("reference",),
@@ -234,7 +234,7 @@ def listed(which: str) -> tuple[Tool, ...]:
     """The tools of a list, `core` or `all`.
 
     Raises:
-        UsageError: there is no such list.
+        UsageError: unknown list.
     """
     if which not in LISTS:
         raise UsageError(f"there is no list of tools {which!r}", hint=f"Lists: {', '.join(LISTS)}.")
@@ -242,10 +242,10 @@ def listed(which: str) -> tuple[Tool, ...]:
 
 
 def named(name: str, tools: Sequence[Tool] = TOOLS) -> Tool:
-    """The tool of that name.
+    """The tool with this name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: unknown tool.
     """
     known = {tool.name: tool for tool in tools}
     if name in known:

@@ -1,4 +1,4 @@
-"""One user's memories, with those of other users that may be read: answers come from all, changes go to the own."""
+"""A user's own memories together with readable ones of other users: answers come from all, changes go to their own."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ from memctl.core.models import (
 )
 from memctl.core.selection import Selection
 from memctl.core.selection import select as selected
-from memctl.core.turns import Turn
+from memctl.core.thread_locks import ThreadLock
 from memctl.errors import NotFoundError, RefusedError
 from memctl.retrieval import rank
-from memctl.storage.files import receipts
 from memctl.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -42,27 +41,27 @@ if TYPE_CHECKING:
     from memctl.strategies.advice import Advice
 
 OTHERS_ASKED = 10
-"""Hits from other users that a context considers at most."""
+"""The most hits from other users that a context considers."""
 
 _WORST = ("fresh", "pending", "stale")
-"""States of an index, the best first."""
+"""States of an index, best first."""
 
 
 class Shared:
-    """A user's own store, and those of other users that this user may read.
+    """A user's own store, and readable stores of other users.
 
-    Querying another user's store changes no memory and leaves no receipt there; it may update the search index, which
-    is derived from the files. Not thread-safe: hold `turn` around each call if there are several threads.
+    Querying another user's store changes no memory and writes no receipt there; it may update the search index, which
+    is derived from the files. Not thread-safe: with several threads, hold `lock` around each call.
 
     Args:
-        own: the only store that is written to.
-        readable: the other stores; closed with this.
+        own: the user's own store, the only one that changes.
+        readable: the other stores; `close` closes them all.
     """
 
     def __init__(self, own: MemoryStore, readable: Sequence[MemoryStore] = ()) -> None:
         self.own = own
         self.stores: Mapping[str, MemoryStore] = {own.user: own, **{s.user: s for s in readable if s.user != own.user}}
-        self.turn = Turn()
+        self.lock = ThreadLock()
 
     def __enter__(self) -> Self:
         return self
@@ -75,10 +74,10 @@ class Shared:
             store.close()
 
     def store_of(self, user: str) -> MemoryStore:
-        """The store of a user; the own store if none is named.
+        """The store of a user; by default the own store.
 
         Raises:
-            RefusedError: it is not shared. The message does not say whether there is such a user.
+            RefusedError: it is not shared. The message does not say whether the user exists.
         """
         if (user or self.own.user) in self.stores:
             return self.stores[user or self.own.user]
@@ -86,9 +85,9 @@ class Shared:
         raise RefusedError(f"the memories of {user!r} are not shared with you", hint=hint)
 
     def find(self, name: str) -> tuple[MemoryStore, str]:
-        """The store and the id that a name means: `mem_…` in the own store, `USER/mem_…` in another.
+        """The store and the id for a name: `mem_…` in the own store, `USER/mem_…` in another.
 
-        Documents likewise: `knowledge/FILE:LINE`, `USER/knowledge/FILE:LINE`.
+        Documents have the same form: `knowledge/FILE:LINE`, `USER/knowledge/FILE:LINE`.
 
         Raises:
             RefusedError: the user's memories are not shared.
@@ -100,7 +99,7 @@ class Shared:
         return self.store_of(user), memory_id
 
     def own_id(self, name: str) -> str:
-        """The id of a memory to change.
+        """The id of a memory that may be changed.
 
         Raises:
             RefusedError: it is another user's.
@@ -112,14 +111,14 @@ class Shared:
         return memory_id
 
     def name_of(self, store: MemoryStore, memory_id: str) -> str:
-        """The name of a memory, as `find` takes it."""
+        """The name of a memory, as for `find`."""
         return memory_id if store is self.own else f"{store.user}/{memory_id}"
 
     def get(self, name: str) -> tuple[MemoryStore, Memory]:
         """A record and its store.
 
         Raises:
-            NotFoundError, RefusedError: as `find`, and as `MemoryStore.get`.
+            NotFoundError, RefusedError: as for `find` and `MemoryStore.get`.
         """
         store, memory_id = self.find(name)
         try:
@@ -127,7 +126,7 @@ class Shared:
         except NotFoundError as problem:
             if store is self.own:
                 raise
-            # Its hint may name the trash, or commands that do not reach that store.
+            # Its hint may name the trash, or commands that cannot reach that store.
             raise NotFoundError(f"{store.user} has no memory {memory_id!r}") from problem
 
     def reflection(self, user: str, path: str) -> Reflection:
@@ -153,14 +152,14 @@ class Shared:
         receipt: bool = True,
         **options: Any,
     ) -> QueryResult:
-        """Query the own store and the others; the answers are merged by relevance, which is absolute.
+        """Query the own store and the others; answers are merged by relevance, which is comparable between stores.
 
-        Each store's order stays. `Hit.owner` names the other user whose memory it is. The receipt covers own memories
-        only.
+        The order within each store is kept. `Hit.owner` names the other user who owns a memory. The receipt covers only
+        own memories.
 
         Args:
-            question, now, strict, receipt, options: as `MemoryStore.query` takes them.
-            users: only these.
+            question, now, strict, receipt, options: as for `MemoryStore.query`.
+            users: search only these users' stores.
 
         Raises:
             RefusedError: a user's memories are not shared.
@@ -193,20 +192,23 @@ class Shared:
             RefusedError: a user's memories are not shared.
         """
         now = now or times.utc_now()
-        whole = replace(selection, limit=None, offset=0)
+        unpaged = replace(selection, limit=None, offset=0)
         by_name = {
             owned.name: owned
             for store in self._chosen(users)
-            for memory in store.select(whole, now=now)
+            for memory in store.select(unpaged, now=now)
             for owned in (Owned(memory, self._owner(store)),)
         }
         named = [replace(owned.memory, memory_id=name) for name, owned in by_name.items()]
         return [by_name[memory.memory_id] for memory in selected(named, selection)]
 
-    def conflicts(self, *, users: Collection[str] = (), now: datetime | None = None) -> OpenConflicts:
-        """As `MemoryStore.conflicts`, with conflicts between own memories and facts of other users.
+    def conflicts(
+        self, *, users: Collection[str] = (), use_model: bool = True, now: datetime | None = None
+    ) -> OpenConflicts:
+        """Like `store.conflicts.open`, with conflicts between own memories and facts of other users.
 
-        Ids of others are `USER/mem_…`. Conflicts among the memories of others are left out.
+        Ids of others are `USER/mem_…`. Conflicts among the memories of others are left out. Conflicts between own
+        memories and others' are found by rules only.
 
         Raises:
             RefusedError: a user's memories are not shared.
@@ -214,7 +216,7 @@ class Shared:
         from memctl.conflicts import contradictions
 
         now = now or times.utc_now()
-        own = self.own.conflicts.open(now=now)
+        own = self.own.conflicts.open(use_model=use_model, now=now)
         others = [store for store in self._chosen(users) if store is not self.own]
         theirs = [_named(memory, store.user) for store in others for memory in store.all() if memory.status == ACTIVE]
         mine = [memory for memory in self.own.all() if memory.status == ACTIVE]
@@ -225,15 +227,15 @@ class Shared:
             for each in contradictions.find(contradictions.shared([*mine, *theirs], names), now, names)
             if len(ids & {*each.ids}) == 1
         ]
-        return OpenConflicts((*own.found, *between), own.noted)
+        return replace(own, found=(*own.found, *between))
 
     def suggest_strategy(
         self, tool: str, error: BaseException | str, *, users: Collection[str] = (), **options: Any
     ) -> tuple[Advice, str]:
-        """As `MemoryStore.suggest_strategy`, from own strategies and those of others.
+        """Like `store.strategies.suggest`, from own strategies and those of others.
 
         Returns:
-            the advice with the best score, own before others; and its owner (empty: own, or a model's).
+            the advice with the best score, own before others; and its owner (empty for the user or a model).
 
         Raises:
             RefusedError: a user's memories are not shared.
@@ -251,7 +253,7 @@ class Shared:
     def build_context(
         self, question: str, *, users: Collection[str] = (), now: datetime | None = None, **options: Any
     ) -> ContextPack:
-        """As `MemoryStore.build_context`, with what others know about the question in a part of its own.
+        """Like `MemoryStore.build_context`, with a section for what others know about the question.
 
         Constraints and preferences of others do not bind this user: they are shown as memories of other users.
 
@@ -266,7 +268,7 @@ class Shared:
         return self.own.build_context(question, others=hits, now=now, **options)
 
     def _chosen(self, users: Collection[str]) -> list[MemoryStore]:
-        """The own store and those of some users; all stores if no user is named."""
+        """The own store and those of the given users; all stores if none is given."""
         named = {self.own.user: self.own, **{user: self.store_of(user) for user in users}}
         return list((named if users else self.stores).values())
 
@@ -276,20 +278,20 @@ class Shared:
     def _receipt(self, query: Query, hits: Sequence[Hit], now: datetime) -> str:
         mine = [hit for hit in hits if not hit.owner and hit.memory.layer != LAYER_DOCUMENT]
         ids, used = ([hit.memory.memory_id for hit in some] for some in (mine, rank.used(mine)))
-        return receipts.write(self.own.folder, query.text, ids, used, now)
+        return self.own.engine.storage.receipts.write(query.text, ids, used, now)
 
 
 def merged(own: str, hits: Mapping[str, Sequence[Hit]], top: int) -> tuple[Hit, ...]:
-    """The hits of several users in one order, those of others with their owner.
+    """The hits of several users in one order; hits of others have an owner.
 
-    The next hit is the most relevant of the next hits of all stores.
+    Takes the most relevant of each store's next hits, again and again.
     """
     named = [[replace(hit, owner=user if user != own else "") for hit in some] for user, some in hits.items()]
     return tuple(merge(*named, key=lambda hit: -hit.relevance))[:top]
 
 
 def _shown_to(own: MemoryStore, store: MemoryStore, query: Query) -> list[Query]:
-    """A query as a store may answer it: the messages of other users are private."""
+    """The parts of a query that a store may answer: the messages of other users are private."""
     if store is own or query.filters.only in (MEMORIES, DOCUMENTS):
         return [query]
     if query.filters.only:
@@ -308,14 +310,14 @@ def _named(memory: Memory, user: str) -> Memory:
 
 
 def _cost(done: Sequence[Reranking]) -> Reranking | None:
-    """What reranking cost in all stores; they share the settings, so one reranker did it."""
+    """The cost of reranking in all stores; they share the settings, so one reranker did it."""
     if not done:
         return None
     return Reranking(done[0].model, sum(d.candidates for d in done), sum(d.milliseconds for d in done))
 
 
 def _state(states: Sequence[tuple[str, IndexState]]) -> IndexState:
-    """The worst state, with the notes of all."""
+    """The worst state, with all notes."""
     worst = max((state.state for _, state in states), key=_WORST.index, default=_WORST[0])
     return IndexState(worst, tuple(dict.fromkeys(f"{user}: {note}" for user, state in states for note in state.notes)))
 
@@ -330,17 +332,18 @@ def open_shared(
     """Open a user's store and those of other users.
 
     Args:
-        store, user, environment: as `memctl.open_store` takes them.
+        store, user, environment: as for `memctl.open_store`.
         readable: names of the other users.
 
     Raises:
-        NotFoundError, UsageError, InvalidDataError: as `memctl.open_store`, for every user.
+        NotFoundError, UsageError, InvalidDataError: as for `memctl.open_store`, for any of the users.
+        RefusedError: in a database, another user's memories are not shared with the user.
     """
     own = open_store(store, user, environment=environment)
     opened = [own]
     try:
         for name in dict.fromkeys(readable):
-            opened.append(open_store(own.folder.root.parent, name, environment=environment))
+            opened.append(open_store(store, name, reader=own.user, environment=environment))
     except BaseException:
         for each in opened:
             each.close()

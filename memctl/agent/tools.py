@@ -1,4 +1,4 @@
-"""An agent's tools, as plain functions over a user's memories; `schemas` describes them to a model."""
+"""An agent's tools as plain functions over a user's memories; `schemas` describes them to models."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.agent import arguments, schemas
-from memctl.agent.asking_tools import AskingTools
 from memctl.agent.learning_tools import LearningTools
 from memctl.agent.saving_tools import SavingTools
+from memctl.agent.search_tools import SearchTools
 from memctl.agent.shared import Shared
 from memctl.context import fence
 from memctl.errors import MemctlError, RefusedError, UsageError
@@ -24,18 +24,18 @@ class Answer:
     failed: bool = False
 
 
-class Toolbox(SavingTools, AskingTools, LearningTools):
+class Toolbox(SavingTools, SearchTools, LearningTools):
     """The tools over one user's memories.
 
-    Each tool is a method that returns text, for programs; `call` runs what a model requests.
+    Each tool is a method that returns text, for programs; `call` runs a model's request.
 
     Args:
-        store: the user's own; the only store that is written to.
-        readable: other users' stores that may be read.
-        tools: the list that a model gets, and may call: `core` or `all`.
+        store: the user's own store, the only one that changes.
+        readable: readable stores of other users.
+        tools: the tools that a model gets and may call: `core` or `all`.
 
     Raises:
-        UsageError: there is no such list.
+        UsageError: unknown list.
     """
 
     def __init__(
@@ -44,13 +44,14 @@ class Toolbox(SavingTools, AskingTools, LearningTools):
         self.shared = store if isinstance(store, Shared) else Shared(store, readable)
         self.tools = schemas.listed(tools)
         self.forgotten = []
+        self.described = {}
 
     def openai(self) -> list[dict[str, Any]]:
-        """As `schemas.as_openai`."""
+        """See `schemas.as_openai`."""
         return schemas.as_openai(self.tools)
 
     def anthropic(self) -> list[dict[str, Any]]:
-        """As `schemas.as_anthropic`."""
+        """See `schemas.as_anthropic`."""
         return schemas.as_anthropic(self.tools)
 
     def functions(self) -> dict[str, Callable[..., str]]:
@@ -58,7 +59,7 @@ class Toolbox(SavingTools, AskingTools, LearningTools):
         return {tool.name: getattr(self, tool.name) for tool in self.tools}
 
     def call(self, name: str, given: Mapping[str, Any] | str | None = None) -> str:
-        """Run what a model requests. An error becomes the answer and is never raised.
+        """Run a model's request. An error becomes the answer and is never raised.
 
         Args:
             given: the arguments, as an object or as JSON text.
@@ -66,11 +67,11 @@ class Toolbox(SavingTools, AskingTools, LearningTools):
         return self.answer(name, given).text
 
     def answer(self, name: str, given: Mapping[str, Any] | str | None = None) -> Answer:
-        """As `call`, with whether it failed. Safe to use from several threads."""
+        """Like `call`, with whether it failed. Safe to use from several threads."""
         try:
             tool = schemas.named(name, self.tools)
             values = arguments.read(tool.name, tool.schema, given)
-            with self.shared.turn:
+            with self.shared.lock:
                 return Answer(getattr(self, tool.name)(**values))
         except MemctlError as problem:
             return Answer(in_words(problem), failed=True)

@@ -1,4 +1,4 @@
-"""What all tools of an agent share."""
+"""The base of an agent's tools."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from memctl.agent.shared import Shared
 
 
 class Tools:
-    """Tools over one user's memories and those that this user may read."""
+    """Tools over a user's own memories and readable ones of other users."""
 
     shared: Shared
     forgotten: list[str]
-    """What was forgotten since the user's last message."""
+    """Texts that were forgotten since the user's last message."""
+
+    described: dict[str, str]
+    """By id, the description for which a memory or message was last listed: it tells what of a message to forget."""

@@ -51,7 +51,7 @@ def add(
     ] = "overwrite",
     importance: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
     confidence: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
-    source: Annotated[str, typer.Option(help="Where it comes from; user otherwise.", metavar="TEXT")] = "",
+    source: Annotated[str, typer.Option(help="Where it comes from; default: user.", metavar="TEXT")] = "",
     occurred_at: Annotated[str | None, typer.Option(help="When it happened.", metavar="TIME")] = None,
     expires_at: Annotated[str | None, typer.Option(help="When it stops being true.", metavar="TIME")] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Never let it fade.")] = False,
@@ -60,22 +60,21 @@ def add(
         Path | None, typer.Option(help="Add one memory a line from this file (- for standard input).")
     ] = None,
     allow_duplicate: Annotated[
-        bool, typer.Option("--allow-duplicate", help="Store it even if the same text is there.")
+        bool, typer.Option("--allow-duplicate", help="Store it even if the text is already known.")
     ] = False,
     allow_secret: AllowSecret = False,
     extract: Annotated[
         bool, typer.Option("--extract", help="Learn about the user from a conversation: text, a file, or -.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --extract: show what would be learned, and do nothing.")
+        bool, typer.Option("--dry-run", help="With --extract: show what would be learned without storing it.")
     ] = False,
 ) -> None:  # fmt: skip
     """Remember something.
 
-    The same text again is counted as a mention. With --key and --value a new value supersedes the old one.
+    Adding a known text again counts as a mention. With --key and --value a new value supersedes the old one.
 
-    With --extract it reads a conversation and keeps what the user said about themselves; what is not certain becomes a
-    candidate.
+    With --extract it reads a conversation and stores facts about the user; uncertain ones become candidates.
 
     Example: memctl add "Alice prefers tea to coffee" --category preference --tag drinks
     """
@@ -89,10 +88,10 @@ def add(
     }  # fmt: skip
     fields: dict[str, Any] = {name: field for name, field in typed.items() if field not in (None, "", ())}
     if dry_run and not extract:
-        raise UsageError("--dry-run goes with --extract", hint="memctl add --extract chat.txt --dry-run")
+        raise UsageError("--dry-run needs --extract", hint="memctl add --extract chat.txt --dry-run")
     if extract:
         if fields or detail or jsonl or allow_duplicate:
-            raise UsageError("--extract takes no fields and no other source", hint="Leave the other options out.")
+            raise UsageError("--extract takes no fields and no other input", hint="Leave the other options out.")
         extracting.learn(text or [], dry_run, allow_secret)
         return
     if jsonl is not None:
@@ -115,7 +114,7 @@ def _content(text: list[str], key: str, value: str | None) -> str:
     if value is not None and not value.strip():
         raise UsageError("a fact needs a value", hint="memctl add --key city --value Lisbon")
     if bool(key) != (value is not None):
-        raise UsageError("--key and --value go together", hint="memctl add --key city --value Lisbon")
+        raise UsageError("--key and --value must be given together", hint="memctl add --key city --value Lisbon")
     if text:
         return inputs.text_of(text)
     if key:
@@ -145,4 +144,4 @@ def _print_added(store: MemoryStore, added: Added) -> None:
         for each in ids:
             render.say(f"  {word} {each}: {plain.one_line(store.get(each).content, 80)}")
     if added.against:
-        render.say("  `memctl conflicts` shows what differs, and how to settle it")
+        render.say("  `memctl conflicts` shows what differs, and how to resolve it")

@@ -15,7 +15,7 @@ from memctl.cli import commands, invocation
 
 HELP = """A local, file-based memory for AI agents.
 
-Memories live in plain files you can read, edit and keep in git; asking them takes milliseconds and no network.
+Memories are plain files that you can read, edit and keep in git. Searching them takes milliseconds and no network.
 
 Example: memctl add "Alice prefers tea" --category preference; memctl query "what does Alice drink?"
 """
@@ -52,19 +52,23 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "knowledge": "knowledge:GROUP",
         "mcp": "mcp:GROUP",
     },
-    "Looking": {
+    "Inspecting": {
+        "web": "web:web",
         "inspect": "inspecting:inspect",
         "log": "history:log",
         "diff": "history:diff",
+        "tags": "tags:tags",
         "eval": "evaluate:evaluate",
     },
-    "Care": {
-        "sync": "care:sync",
-        "doctor": "care:doctor",
-        "reindex": "care:reindex",
+    "Maintenance": {
+        "sync": "syncing:sync",
+        "doctor": "syncing:doctor",
+        "reindex": "syncing:reindex",
         "import": "importing:import_",
         "export": "exporting:export",
+        "copy": "copying:copy",
         "git": "git:GROUP",
+        "postgres": "postgres:GROUP",
         "user": "users:GROUP",
         "config": "settings:CONFIG",
         "state": "state:GROUP",
@@ -77,11 +81,11 @@ SYNONYMS: Mapping[str, str] = {
     "search": "query", "recall": "query", "find": "query", "remember": "add", "delete": "forget", "rm": "forget",
     "remove": "forget", "ls": "list",
 }  # fmt: skip
-"""Names that other tools use; no list shows them."""
+"""Names from other tools; no list shows them."""
 
 
 class Root(commands.Group):
-    """The group of all commands. Each is built when it is needed: building all takes a third of a cold start."""
+    """The group of all commands. Each is built on demand: building all takes a third of a cold start."""
 
     listing = False
     """Whether only names and summaries are needed."""
@@ -105,7 +109,7 @@ class Root(commands.Group):
         return super().resolve_command(ctx, [name, *args[1:]])
 
     def _without_help(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments, with `help COMMAND` as `COMMAND --help`; `help` alone prints the help and ends."""
+        """The arguments, with `help COMMAND` as `COMMAND --help`; `help` alone prints the help and exits."""
         if args == ["help"]:
             typer.echo(ctx.get_help())
             ctx.exit()
@@ -138,7 +142,7 @@ def _summary(target: str) -> str:
 
 
 def _summarized(name: str, target: str, panel: str) -> TyperCommand:
-    """A command with no more than a list shows."""
+    """A command with only what a list shows."""
     return TyperCommand(name, help=commands.as_typed(_summary(target)), rich_help_panel=panel)
 
 

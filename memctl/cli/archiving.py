@@ -26,9 +26,9 @@ def export(path: Path, with_log: bool) -> None:
 
 def restore(path: Path, with_settings: bool, dry_run: bool) -> None:
     """Restore an archive as a new user, or only check it."""
-    from memctl.cli.init import create_settings
     from memctl.core.names import check_user_name
     from memctl.storage.files.layout import UserFolder
+    from memctl.stores import FolderStore
     from memctl.transfer import archive, restoring
 
     root = store_root()
@@ -38,12 +38,12 @@ def restore(path: Path, with_settings: bool, dry_run: bool) -> None:
         restoring.check_free(folder)
     else:
         folder, held = restoring.restore(path, root, current.user or "", with_settings=with_settings)
-        create_settings(root)
+        FolderStore(root).prepare()
     render.document({"user": folder.name, "folder": str(folder.root), "dry_run": dry_run, **_json(held)})
     render.say(f"SHA-256 {held.sha256}")
     render.say(f"{'would restore' if dry_run else 'restored'} {_count(held)} as the user {folder.name}: {folder.root}")
     if held.settings is not None and not with_settings:
-        render.say("its settings (memctl.yaml) are left in the archive; --with-settings takes them")
+        render.say("its settings (memctl.yaml) were not restored; --with-settings restores them")
     if any(entry.path.startswith((".memctl/state/", "sessions/")) for entry in held.entries):
         render.say("its trash, drafts, sessions and log are ignored until `memctl state adopt`")
 

@@ -5,32 +5,43 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memctl.cli import inputs, progress, render
-from memctl.cli.invocation import store_root
+from memctl.cli.invocation import the_store
 from memctl.cli.opening import opened
 from memctl.core.models import Problem
-from memctl.errors import InvalidDataError, NotFoundError, UsageError
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, UsageError, argument
 from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.core.records import Added
+    from memctl.store import MemoryStore
     from memctl.transfer.formats import Imported
+
+_SKIPPING = "--skip-broken"
 
 
 def add_jsonl(path: Path, allow_duplicate: bool, allow_secret: bool) -> None:
     """Add one memory per line of a file."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="`memctl import` reads folders.")
-    bring_in(
-        path, "auto", "", allow_duplicate=allow_duplicate, allow_secret=allow_secret, skip_broken=False, dry_run=False
+    import_memories(
+        str(path),
+        "auto",
+        "",
+        allow_duplicate=allow_duplicate,
+        allow_secret=allow_secret,
+        skip_broken=False,
+        dry_run=False,
+        skipping=f"`memctl import --skip-broken {argument(str(path))}`",
     )
 
 
-def bring_in(
-    path: Path,
+def import_memories(
+    path: str,
     form: str,
     only_store: str,
     *,
@@ -38,27 +49,27 @@ def bring_in(
     allow_secret: bool,
     skip_broken: bool,
     dry_run: bool,
+    skipping: str = _SKIPPING,
 ) -> None:
-    """Read, check and store the memories of a file or folder."""
-    from memctl.core import times
-    from memctl.transfer import formats
+    """Read, check and store the memories in a file, a folder or a database.
 
-    if str(path) != "-" and not path.exists():
-        raise NotFoundError(f"no file {path}")
-    if path.is_dir() and ((path / "memctl.yaml").exists() or (path / "memory.json").exists()):
-        hint = "Import its memory.json files: `memctl import STORE/USER/memory.json`."
-        raise UsageError(f"{path} is a memctl store", hint=hint)
-    if path.is_file() and _is_compressed(path):
-        raise UsageError(f"{path} is compressed", hint="`import --archive` restores a backup of memctl.")
+    Args:
+        skipping: the option or command that skips broken lines, for the hint.
+    """
+    from memctl.core import times
+    from memctl.storage.postgres import address
+
     now = times.utc_now()
-    source = inputs.standard_bytes() if str(path) == "-" else path
     progress.working("reading")
-    imported = formats.read(source, form, only_store=only_store, now=now)
-    check_problems(imported.problems, skip_broken)
+    if address.is_address(path):
+        imported, tasks = _read_tables(path, form, only_store, now)
+    else:
+        imported, tasks = _read_file(Path(path), form, only_store, now), []
+    check_problems(imported.problems, skip_broken, skipping)
     if not allow_secret:
         imported = _without_secrets(imported)
     if dry_run:
-        _print(Counter({"would be read": len(imported.memories)}), imported)
+        _print(Counter({"would be read": len(imported.memories) + len(tasks)}), imported)
         return
     stored = 0
 
@@ -71,7 +82,7 @@ def bring_in(
         with opened() as store:
             before = len(imported.problems)
             imported = _known_categories(imported, store.settings.categories)
-            check_problems(imported.problems[before:], skip_broken)
+            check_problems(imported.problems[before:], skip_broken, skipping)
             results = store.add_many(
                 imported.memories,
                 details=imported.details,
@@ -82,11 +93,51 @@ def bring_in(
                 now=now,
                 progress=count,
             )
+            imported, taken = _with_tasks(store, imported, tasks, now)
             store.sync(progress=progress.working)
     except KeyboardInterrupt:
         render.warn(f"{stored} of {len(imported.memories)} were stored")
         raise
-    _print(Counter(added.outcome for added in results), imported, results)
+    counts = Counter(added.outcome for added in results)
+    _print(counts + Counter({"open tasks": taken} if taken else {}), imported, results)
+
+
+def _read_file(path: Path, form: str, only_store: str, now: datetime) -> Imported:
+    from memctl.transfer import formats
+
+    if str(path) != "-" and not path.exists():
+        raise NotFoundError(f"no file {path}")
+    if path.is_dir() and ((path / "memctl.yaml").exists() or (path / "memory.json").exists()):
+        hint = "Import its memory.json files: `memctl import STORE/USER/memory.json`."
+        raise UsageError(f"{path} is a memctl store", hint=hint)
+    if path.is_file() and _is_compressed(path):
+        raise UsageError(f"{path} is compressed", hint="`import --archive` restores a backup of memctl.")
+    source = inputs.standard_bytes() if str(path) == "-" else path
+    return formats.read(source, form, only_store=only_store, now=now)
+
+
+def _read_tables(path: str, form: str, user: str, now: datetime) -> tuple[Imported, Sequence[Mapping[str, Any]]]:
+    """The memories in the tables of a database, and the tasks that go on."""
+    from memctl.storage.postgres import address, foreign
+    from memctl.transfer import tables
+
+    if form != "auto":
+        raise UsageError("--format is for files", hint="In a database the tables are known by their names.")
+    return tables.collected(foreign.read(address.parse(path), tables.TABLES, user), now)
+
+
+def _with_tasks(
+    store: MemoryStore, imported: Imported, tasks: Sequence[Mapping[str, Any]], now: datetime
+) -> tuple[Imported, int]:
+    """Take over tasks; those that cannot be become problems. Returns how many were taken over, too."""
+    problems = []
+    for task in tasks:
+        try:
+            store.tasks.take_over(task, now=now)
+        except MemctlError as problem:
+            problems.append(Problem(f"task_states {task.get('id')!r}", problem.message))
+    _warn_of(problems)
+    return replace(imported, problems=(*imported.problems, *problems)), len(tasks) - len(problems)
 
 
 def _is_compressed(path: Path) -> bool:
@@ -94,45 +145,49 @@ def _is_compressed(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-_INSIST = "Store them as they are with --allow-secret, or set `secrets` to mask, which masks such parts."
+_INSIST = "--allow-secret stores them unchanged; the setting `secrets: mask` stores them with those parts masked."
 
 
 def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported:
-    """Leave out memories of a category that the store does not have, as problems."""
+    """The import without memories of unknown categories, which become problems; a category that the file does not give
+    is completed later."""
+    from memctl.memories.adding import given_fields
+
     hint = "add it with `memctl config set categories`"
     return _without(
         imported,
         {
             at: Problem("import", f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}")
             for at, m in enumerate(imported.memories)
-            if m.category not in categories
+            if m.category not in categories and "category" in imported.given.get(at, given_fields(m))
         },
     )
 
 
 def _without_secrets(imported: Imported) -> Imported:
-    """Leave out memories with likely secrets, as problems, where the settings refuse secrets.
+    """The import without likely secrets, if the settings refuse them; the memories that hold one become problems.
 
     Raises:
-        RefusedError: no memory would be left.
+        RefusedError: all memories hold one.
     """
-    from memctl import config
-    from memctl.core import guarding
+    from memctl import stores
+    from memctl.core import secret_guard
     from memctl.core.sensitive import REFUSE
     from memctl.errors import RefusedError
 
-    if config.load(store_root()).secrets != REFUSE:
+    if stores.settings(the_store()).secrets != REFUSE:
         return imported
     details, fronts = imported.details, imported.fronts
     omitted: dict[int, Problem] = {}
     for at, memory in enumerate(imported.memories):
         progress.working("looking for secrets", at, len(imported.memories))
-        if reason := guarding.refused(memory, details.get(at, "")) or guarding.refused(memory, fronts.get(at, "")):
+        refused = (secret_guard.refused(memory, texts.get(at, "")) for texts in (details, fronts))
+        if reason := next(filter(None, refused), ""):
             path, line = imported.places[at]
             omitted[at] = Problem(path, reason, line)
     _warn_of(tuple(omitted.values()))
     if omitted and len(omitted) == len(imported.memories):
-        many = "the memory holds" if len(omitted) == 1 else f"all {len(omitted)} memories hold"
+        many = "the memory contains" if len(omitted) == 1 else f"all {len(omitted)} memories contain"
         raise RefusedError(f"{many} what looks like a secret; nothing was imported", hint=_INSIST)
     if omitted:
         render.warn(f"  {_INSIST}")
@@ -153,16 +208,16 @@ def _without(imported: Imported, omitted: Mapping[int, Problem]) -> Imported:
     )
 
 
-def check_problems(problems: Sequence[Problem], skip_broken: bool) -> None:
-    """Warn of each problem, and stop unless the broken lines are to be skipped.
+def check_problems(problems: Sequence[Problem], skip_broken: bool, skipping: str = _SKIPPING) -> None:
+    """Warn about each problem, and fail unless broken lines are skipped.
 
     Raises:
-        InvalidDataError: with the first problem.
+        InvalidDataError: the first problem.
     """
     _warn_of(problems)
     if problems and not skip_broken:
         first = problems[0]
-        hint = "Nothing was done. Correct the file, or skip such lines with --skip-broken."
+        hint = f"Nothing was done. Correct the file, or skip such lines with {skipping}."
         raise InvalidDataError(first.message, path=first.path, line=first.line, hint=hint)
 
 
@@ -183,4 +238,4 @@ def _print(counts: Counter[str], imported: Imported, results: Sequence[Added] = 
     render.say(f"{outcomes} (form: {imported.form})")
     if counts["added"]:
         steps = -(-len(results) // BULK)
-        render.say("take it back with `memctl undo`" + (f" ({steps} times)" if steps > 1 else ""))
+        render.say("undo this with `memctl undo`" + (f" ({steps} times)" if steps > 1 else ""))

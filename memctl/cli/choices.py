@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from memctl.cli.invocation import store_root
+from memctl.cli.invocation import the_store
 from memctl.cli.opening import opened
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ Completer = Callable[[str], list[Any]]
 
 
 def starting(names: Callable[[], Iterable[str]]) -> Completer:
-    """Completes to the names that start with what was typed; to none on an error, which a prompt cannot show."""
+    """Completes to the names that start with the typed text; to none on an error, which a prompt cannot show."""
 
     def complete(incomplete: str) -> list[str]:
         try:
@@ -39,7 +39,7 @@ def constant(module: str, name: str) -> Completer:
 
 
 def from_store(names: Callable[[MemoryStore], Iterable[str]]) -> Completer:
-    """Completes to names that a store holds."""
+    """Completes to names from a store."""
 
     def listed() -> Iterable[str]:
         with opened(quiet=True) as store:
@@ -50,15 +50,13 @@ def from_store(names: Callable[[MemoryStore], Iterable[str]]) -> Completer:
 
 
 def _users() -> list[str]:
-    from memctl.storage.files import layout
-
-    return layout.users(store_root())
+    return the_store().users()
 
 
 def _categories() -> Iterable[str]:
-    from memctl import config
+    from memctl import stores
 
-    return config.load(store_root()).categories
+    return stores.settings(the_store()).categories
 
 
 def _settings() -> list[str]:
@@ -88,6 +86,7 @@ category = starting(_categories)
 setting = starting(_settings)
 setting_to_trust = starting(_settings_to_trust)
 tag = from_store(lambda store: store.engine.view().tag_counts())
+source = from_store(lambda store: store.engine.view().counts().sources)
 session = from_store(lambda store: store.sessions.ids())
 kept_session = from_store(lambda store: dict.fromkeys(run.session for run in store.conversations.runs()))
 run = from_store(lambda store: [run.run for run in store.conversations.runs()])

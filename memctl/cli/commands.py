@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from memctl.cli import choices
 from memctl.cli.invocation import current
-from memctl.cli.reranking import with_whole_values
+from memctl.cli.reranking import with_joined_values
 
 
 def _remember(context: typer.Context, parameter: Any, value: Any) -> None:
@@ -22,7 +22,7 @@ def _remember(context: typer.Context, parameter: Any, value: Any) -> None:
 
 def _global_options() -> list[Any]:
     return [
-        _global_option("store", help="Folder of the store.", metavar="DIR"),
+        _global_option("store", help="Folder or address of the store.", metavar="STORE"),
         _global_option(
             "user", help="Whose memories.", metavar="NAME", autocompletion=lambda ctx, args, typed: choices.user(typed)
         ),
@@ -31,7 +31,7 @@ def _global_options() -> list[Any]:
 
 
 def _global_option(name: str, **settings: Any) -> TyperOption:
-    """An option that may stand before or after the command's name."""
+    """An option that can come before or after the command's name."""
     return TyperOption(
         param_decls=[f"--{name}"], expose_value=False, callback=_remember, show_default=False, is_eager=True, **settings
     )
@@ -50,7 +50,7 @@ class Command(TyperCommand):
         self.params = [*self.params, *_global_options()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _with_negative_value(with_whole_values(args)))
+        return super().parse_args(ctx, _with_negative_value(with_joined_values(args)))
 
 
 def _with_negative_value(args: list[str]) -> list[str]:
@@ -62,7 +62,8 @@ def _with_negative_value(args: list[str]) -> list[str]:
 
 
 def as_typed(text: str | None) -> str | None:
-    """A help text that Rich, where Typer uses it, shows whole: it takes `[mcp]` for a style and keeps line ends."""
+    """The help text; for Rich, if Typer uses it, escaped (it takes `[mcp]` for a style) and without single line
+    breaks."""
     from typer import core
 
     if not (core.HAS_RICH and text):
@@ -103,8 +104,8 @@ class Commands:
     Args:
         functions: the commands by name.
         alone: runs when no command is named.
-        callback: as `alone`, with options and a context of its own; it also runs before a command.
-        hidden: commands for other programs, which no list shows.
+        callback: like `alone`, with its own options and context; it also runs before a command.
+        hidden: commands for other programs; help does not list them.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ def typer_app(help: str | None = None, **settings: Any) -> typer.Typer:
 
 
 def group(name: str, commands: Commands) -> Any:
-    """The group that some commands make."""
+    """Build a group of commands."""
     app = typer_app(
         commands.help, cls=Group, name=name, add_completion=False, no_args_is_help=commands.callback is None,
         invoke_without_command=commands.callback is not None,
@@ -148,7 +149,7 @@ def group(name: str, commands: Commands) -> Any:
 
 
 def command(name: str, function: Callable[..., None]) -> Any:
-    """The command that runs a function."""
+    """Build the command that runs a function."""
     app = typer_app(add_completion=False)
     app.command(name, cls=Command)(function)
     built = typer.main.get_command(app)

@@ -1,9 +1,9 @@
-"""Completion in the shell: the scripts, and the answers they get.
+"""Shell completion: the scripts, and the answers to them.
 
-Tags, ids and names come from a store and are untrusted. No script evaluates them. What is inserted is quoted, by zsh
-and fish themselves and for bash here, so that the command gets exactly what was offered. What a terminal cannot show is
-not offered. Scripts that an earlier version installed evaluate or insert answers unquoted: they get only words that
-mean themselves in every shell.
+Tags, ids and names come from a store and are untrusted. No script evaluates them. Completions are quoted (by zsh and
+fish themselves, for bash here), so that the command gets exactly the value. Values that a terminal cannot show are not
+offered. Scripts installed by earlier versions evaluate or insert answers unquoted, so they get only words that need no
+quoting in any shell.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from typer import _completion_classes, _completion_shared
@@ -23,7 +25,7 @@ from memctl.errors import quoted
 VARIABLE = "_MEMCTL_COMPLETE"
 
 _PLAIN = re.compile(r"[\w./:-]+")
-"""A word that means itself in every shell, quoted or not."""
+"""A word that needs no quoting in any shell."""
 
 _LISTED = [str(ord(key)) for key in "\t?!@"]
 """Bash's completion types that insert only the common beginning of all words; others insert one word after another."""
@@ -84,7 +86,7 @@ complete --command %(prog_name)s --no-files --condition %(complete_func)s --argu
 
 
 def prepare() -> None:
-    """Replace Typer's scripts and answers by these."""
+    """Replace Typer's scripts and answers with these."""
     _completion_shared._completion_scripts.update(SCRIPTS)
     for ours in (_Lines, _Readline):
         add_completion_class(ours, ours.name)
@@ -92,6 +94,15 @@ def prepare() -> None:
         for name in names:
             script = {"source_template": SCRIPTS.get(name, typers.source_template)}
             add_completion_class(type(typers.__name__, (_Earlier, typers), script), name)
+
+
+def script(argv: Sequence[str]) -> str:
+    """The script for `--show-completion SHELL`; empty if no shell is named: Typer then looks for one among the parent
+    processes."""
+    shell = next((after for word, after in pairwise(argv) if word == "--show-completion"), "")
+    if shell not in SCRIPTS:
+        return ""
+    return _completion_shared.get_completion_script(prog_name="memctl", complete_var=VARIABLE, shell=shell)
 
 
 def split(line: str) -> tuple[list[str], str, str]:
@@ -155,7 +166,7 @@ class _Readline(_Answer):
     """One line per answer, quoted. Bash replaces its own idea of the word, which starts after the last `:`, `=` or open
     quote.
 
-    Where bash lists several answers, it inserts only their common beginning: there each has a description.
+    If bash lists several answers, it inserts only their common beginning, so each has a description.
     """
 
     name = "readline"
@@ -168,8 +179,8 @@ class _Readline(_Answer):
     def format_completion(self, item: CompletionItem) -> str:
         line, word = os.environ.get("_MEMCTL_LINE", ""), os.environ.get("_MEMCTL_WORD", "")
         _, kept, quote = split(line.removesuffix(word))
-        beside = f"  ({' '.join(item.help.split())})" if item.help else ""
-        return for_bash(str(item.value).removeprefix(kept), quote) + beside
+        description = f"  ({' '.join(item.help.split())})" if item.help else ""
+        return for_bash(str(item.value).removeprefix(kept), quote) + description
 
 
 class _Earlier(ShellComplete):
@@ -189,7 +200,7 @@ _EARLIER = (
 
 
 def _offered(shell: ShellComplete, args: list[str], incomplete: str) -> list[CompletionItem]:
-    """The fitting answers, without those that a terminal cannot show or that the command would read as an option."""
+    """The matching answers, without those that a terminal cannot show or that would be read as options."""
     from typer._click.shell_completion import _resolve_context, _resolve_incomplete
 
     context = _resolve_context(shell.cli, shell.ctx_args, shell.prog_name, args)

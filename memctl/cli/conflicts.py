@@ -1,4 +1,4 @@
-"""`memctl conflicts`: list memories that contradict each other, and settle them."""
+"""`memctl conflicts`: list memories that contradict each other, and resolve the conflicts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ from memctl.cli.options import DryRun, Now
 from memctl.present import conflicts as shapes
 
 
-def list_conflicts(context: typer.Context, with_: options.With = None, now: Now = None) -> None:
+def list_conflicts(
+    context: typer.Context, with_: options.With = None, no_model: options.NoModel = False, now: Now = None
+) -> None:
     """List memories that contradict each other."""
     if context.invoked_subcommand:
         return
     with opened_with(with_) as (store, shared):
-        conflicts = (shared.conflicts if shared else store.conflicts.open)(now=inputs.moment(now))
+        conflicts = (shared.conflicts if shared else store.conflicts.open)(
+            use_model=not no_model, now=inputs.moment(now)
+        )
     render.document(shapes.open_json(conflicts))
     render.lines(shapes.open_page(conflicts))
+    for note in conflicts.notes:
+        render.warn(note)
 
 
 def resolve(
     first: Annotated[
         str,
         typer.Argument(
-            metavar="ID", help="A memory, or what a merge left.", autocompletion=complete_id, callback=of_rows
+            metavar="ID", help="A memory, or a merge conflict.", autocompletion=complete_id, callback=of_rows
         ),
     ],
     second: Annotated[
@@ -40,23 +46,23 @@ def resolve(
             autocompletion=complete_id, callback=of_rows,
         ),
     ] = "",
-    merge: Annotated[str, typer.Option("--merge", help="Replace both by this text.", metavar="TEXT")] = "",
+    merge: Annotated[str, typer.Option("--merge", help="Replace both with this text.", metavar="TEXT")] = "",
     both: Annotated[bool, typer.Option("--both", help="Both are true; do not list them again.")] = False,
     until: Annotated[
-        str | None, typer.Option("--until", help="With --both: when the older one ended.", metavar="TIME")
+        str | None, typer.Option("--until", help="With --both: when the older one stopped being true.", metavar="TIME")
     ] = None,
-    ours: Annotated[bool, typer.Option("--ours", help="Of a merge: take our side.")] = False,
-    theirs: Annotated[bool, typer.Option("--theirs", help="Of a merge: take the other side.")] = False,
+    ours: Annotated[bool, typer.Option("--ours", help="For a merge: take our side.")] = False,
+    theirs: Annotated[bool, typer.Option("--theirs", help="For a merge: take the other side.")] = False,
     text: Annotated[
-        str | None, typer.Option("--text", help="Of a merge: take this text.", metavar="TEXT")
+        str | None, typer.Option("--text", help="For a merge: take this text.", metavar="TEXT")
     ] = None,
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:  # fmt: skip
-    """Settle a conflict of two memories, or one that a merge left.
+    """Resolve a conflict between two memories, or one from a merge.
 
-    What is not kept stays readable as superseded; a candidate that is not kept is archived. For a merge, give the id
-    of the conflict (mrg_…) or of the memory. `undo` takes it back.
+    The memory that is not kept becomes superseded and stays readable; a candidate is archived instead. For a merge,
+    give the id of the conflict (mrg_…) or of the memory. `undo` reverts it.
 
     Example: memctl conflicts resolve mem_20250402 mem_20260519 --keep mem_20260519
     """
@@ -65,8 +71,8 @@ def resolve(
     moment = inputs.moment(now)
     if ours or theirs or text is not None or not second:
         if second or keep or merge or both or until:
-            hint = "Two ids with --keep, --merge or --both; or what a merge left, with --ours, --theirs or --text."
-            raise UsageError("a conflict of two memories and one of a merge are settled differently", hint=hint)
+            hint = "Give two ids with --keep, --merge or --both; or a merge conflict with --ours, --theirs or --text."
+            raise UsageError("a merge conflict takes other options than two memories", hint=hint)
         if ours and theirs:
             raise UsageError("--ours and --theirs exclude each other")
         side = "ours" if ours else "theirs" if theirs else ""
@@ -84,8 +90,9 @@ def resolve(
 
 
 GROUP = commands.Commands(
-    "List memories that contradict each other, and settle them.\n\n"
-    "Found by rules, without a model, in facts and preferences; listing changes nothing.\n\n"
+    "List memories that contradict each other, and resolve the conflicts.\n\n"
+    "Rules find contradictions in facts and preferences; the language model too, if one is configured. Listing changes "
+    "nothing.\n\n"
     "Example: memctl conflicts",
     {"resolve": resolve},
     callback=list_conflicts,

@@ -13,7 +13,7 @@ from memctl.present import plain, reports
 
 if TYPE_CHECKING:
     from memctl.consolidation.duplicates import Merge
-    from memctl.consolidation.made import Made
+    from memctl.consolidation.generated import Made
     from memctl.consolidation.service import ConsolidationReport
     from memctl.core.models import Memory
 
@@ -43,14 +43,14 @@ def consolidate(
 ) -> None:
     """Merge near-duplicates, and turn episodes into knowledge and strategies.
 
-    Near-duplicates become one memory. Three episodes on one target become knowledge, three similar successes a
-    strategy.
+    Near-duplicates become one memory. Three episodes about one target become knowledge; three similar successes become
+    a strategy.
 
-    Nothing is deleted: merged memories stay readable as superseded, and episodes are marked and stay as they are.
+    Nothing is deleted: merged memories become superseded and stay readable; episodes are marked but unchanged.
 
     Example: memctl consolidate --dry-run
     """
-    from memctl.consolidation.made import PARTS
+    from memctl.consolidation.generated import PARTS
 
     pairs = [_pair(text) for text in same or []]
     with opened() as store:
@@ -109,7 +109,7 @@ def _built(built: Made, record: Memory, dry_run: bool) -> None:
     if len(built.fresh) > SHOWN_SOURCES:
         render.say(f"       and {len(built.fresh) - SHOWN_SOURCES} more")
     if earlier := len(built.sources) - len(built.fresh):
-        render.say(f"       and the {earlier} it was built from before")
+        render.say(f"       and {earlier} earlier ones")
     render.say()
 
 
@@ -118,7 +118,7 @@ def _alike(report: ConsolidationReport) -> None:
     if not pairs:
         return
     nearest = " (the nearest)" if len(pairs) > SHOWN_ALIKE else ""
-    render.say(f"similar wording, left as they are: {len(pairs)}{nearest}")
+    render.say(f"similar wording, not merged: {len(pairs)}{nearest}")
     for pair in pairs[:SHOWN_ALIKE]:
         render.say(f"  {pair.similarity:.0%}  {pair.one.memory_id}  {plain.one_line(pair.one.content, 120)}")
         render.say(f"       {pair.other.memory_id}  {plain.one_line(pair.other.content, 120)}")
@@ -140,4 +140,4 @@ def _counts(report: ConsolidationReport, dry_run: bool) -> None:
     if report.refused:
         render.say(f"the real run would be refused: {report.refused.split(';')[0]} (--allow-mass-change)")
     if not dry_run and report.change.puts:
-        render.say("take it back with `memctl undo`; merged ones: `memctl show ID --history`")
+        render.say("undo this with `memctl undo`; `memctl show ID --history` shows merged memories")

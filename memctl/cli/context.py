@@ -56,9 +56,9 @@ def context(
 ) -> None:  # fmt: skip
     """Build the context of a model's call, within a budget of tokens.
 
-    Pinned memories and constraints come first, then fitting preferences and strategies, then what answers the question:
-    memories, messages and documents, each with a share. All is enclosed in tags, as data. What does not fit is replaced
-    by its summary or left out. With --with, what other users know about the question is a part of its own.
+    Pinned memories and constraints come first, then relevant preferences and strategies, then memories, messages and
+    documents that answer the question, each with a share. Everything is enclosed in tags, as data. Memories that do not
+    fit are replaced by their summaries or left out. --with adds a section with what other users know.
 
     Example: memctl context "plan the next migration" --budget 4000 --explain
     """
@@ -78,7 +78,7 @@ def context(
             list(pack.messages) if form == "messages" and not current.json else reports.context_pack(pack)
         )
         return
-    empty = "no known memory fits into this budget" if pack.placed else "no memory matters here"
+    empty = "no memory fits in this budget" if pack.placed else "no memory is relevant"
     render.say_text(pack.text or empty)
     if explain:
         _explained(pack)

@@ -25,11 +25,11 @@ def decay(
     ] = None,
     allow_mass_change: Annotated[bool, typer.Option("--allow-mass-change", help="Archive even a large share.")] = False,
 ) -> None:  # fmt: skip
-    """Archive what has faded.
+    """Archive faded memories.
 
-    By default the importance of an episode halves every 90 days, from 30 days of age; below 0.1 the episode is left out
-    of answers but stays in the file. The setting decay_policies turns on other rules. Pinned memories, facts and
-    preferences never fade.
+    By default the importance of an episode halves every 90 days once it is 30 days old. Below 0.1 the episode is
+    archived: it stays in the file but is in no answer. The setting decay_policies selects other policies. Pinned
+    memories, facts and preferences never fade.
 
     Example: memctl decay --dry-run
     """

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from memctl.cli import progress, render
+from memctl.cli import local, progress, render
 from memctl.core.formats import reflections
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
 from memctl.storage.files import atomic, local_state
@@ -36,14 +36,15 @@ class Draft:
     @staticmethod
     def of(store: MemoryStore, memory: Memory, suffix: str) -> Draft:
         name = reflections.path_for(memory.memory_id).removeprefix(reflections.FOLDER).removesuffix(".md")
-        return Draft(store.folder, store.folder.drafts / f"{name}{suffix}")
+        folder = local.folder_of(store)
+        return Draft(folder, folder.drafts / f"{name}{suffix}")
 
     @property
     def base(self) -> Path:
         return self.path.with_name(self.path.name + ".base")
 
     def start(self, text: str) -> None:
-        """Start from a text, or continue a kept draft and say so."""
+        """Start from a text, or continue a kept draft, with a note."""
         if self.path.exists() and self.base_text() is not None:
             started = datetime.fromtimestamp(self.base.stat().st_mtime, UTC)
             render.warn(f"continuing your draft of {started:%Y-%m-%d %H:%M} UTC")
@@ -76,7 +77,7 @@ class Draft:
             raise UsageError("the editor left no file; nothing was changed")
 
     def keeping(self, action: Callable[[], T]) -> T:
-        """Do something with the draft; an error says where the draft is kept."""
+        """Run an action on the draft; its errors say where the draft is kept."""
         hint = f"Your draft is kept in {self.path}; run the command again to continue it."
         try:
             return action()

@@ -1,4 +1,4 @@
-"""`eval`: how well the store answers questions whose right answers are known."""
+"""`eval`: how well the store answers questions with known answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def evaluate(
         Path, typer.Argument(help="The questions, one JSON object a line; - reads standard input.", metavar="FILE")
     ],
     top: Annotated[
-        int | None, typer.Option("--top", "-n", help="Hits to look at; `query_top` otherwise.", min=10, max=1000)
+        int | None,
+        typer.Option("--top", "-n", help="Hits per question; default: the setting query_top.", min=10, max=1000),
     ] = None,
     worst: Annotated[
         int, typer.Option("--worst", help="Show N of the missed questions, with their hits.", min=0)
@@ -41,13 +42,13 @@ def evaluate(
     ] = False,
     skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Skip lines that cannot be used.")] = False,
     init: Annotated[
-        bool, typer.Option("--init", help="Write FILE: questions whose answers feedback judged good.")
+        bool, typer.Option("--init", help="Write FILE with the questions whose answers were judged good.")
     ] = False,
     now: Now = None,
 ) -> None:  # fmt: skip
-    """Measure how well questions are answered, on your own memories.
+    """Measure search quality with your own questions.
 
-    Each question says what should be found. The answers are compared with those of full text alone and of vectors
+    Each question names the memories that should be found. The results are compared with full text alone and vectors
     alone. Nothing is written, and no memory counts as used.
 
     Example: memctl eval questions.jsonl --worst 5
@@ -90,7 +91,7 @@ def _data(path: Path) -> tuple[bytes, str]:
     try:
         return path.read_bytes(), str(path)
     except FileNotFoundError:
-        hint = f"`memctl eval --init {quoted(str(path))}` starts one from feedback, or explains the form."
+        hint = f"`memctl eval --init {quoted(str(path))}` writes one from feedback, or explains the format."
         raise NotFoundError(f"no file {path}", hint=hint) from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder", hint="Name a file with one question a line.") from None
@@ -103,7 +104,7 @@ def _left_out(count: int, which: str) -> list[str]:
 
 
 def _start(path: Path) -> None:
-    """Write the questions that feedback gives; explain the form if it gives none."""
+    """Write the questions from feedback; if there are none, explain the format."""
     from memctl.errors import RefusedError, StorageError
     from memctl.evaluation import questions
 
@@ -119,11 +120,11 @@ def _start(path: Path) -> None:
             raise StorageError(f"cannot write {path}: {problem.strerror}") from None
     render.document({"file": str(path) if good else None, "questions": len(good), "form": questions.FORM})
     if not good:
-        render.say(f"feedback has judged no answer good yet; write {path} by hand.\n")
+        render.say(f"no answer has been judged good yet; write {path} by hand.\n")
         render.say_text(questions.FORM)
         return
     render.say(f"wrote {counted(len(good), 'question')} to {path}")
-    render.say("They were answered well once, so figures from them alone are too good: add questions that were missed.")
+    render.say("These were answered well, so figures from them alone are too good: add questions that were missed.")
 
 
 # The answer
@@ -153,7 +154,7 @@ def _print_tables(evaluation: Evaluation, notes: Sequence[str], shown: int) -> N
 
 
 _WIDTH_OF_TIMES = 10
-"""Keeps the columns of a table the same, whatever the times."""
+"""Fixed, so that columns do not move with the times."""
 
 
 def _row(figures: Figures) -> tuple[str, ...]:

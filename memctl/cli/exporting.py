@@ -17,7 +17,7 @@ from memctl.present import plain, shapes
 
 def export(
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write; standard output otherwise.")
+        Path | None, typer.Option("--output", "-o", help="The file to write; default: standard output.")
     ] = None,
     form: Annotated[
         str,
@@ -28,7 +28,7 @@ def export(
     category: Category = None,
     kind: Kind = None,
     tag: Tag = None,
-    every: Annotated[bool, typer.Option("--all", help="Also archived, superseded and candidate ones.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also archived, superseded and candidate memories.")] = False,
     dpo: Annotated[
         bool, typer.Option("--dpo", help="Preference pairs for training instead: prompt, chosen, rejected.")
     ] = False,
@@ -53,12 +53,12 @@ def export(
 
     if archive is not None or with_log:
         if archive is None or dpo or category or kind or tag or every or output or form != "jsonl":
-            raise UsageError("--archive takes no other option but --with-log")
+            raise UsageError("--archive takes no option but --with-log")
         archiving.export(archive, with_log)
         return
     if dpo:
         if category or kind or tag or every or form != "jsonl":
-            raise UsageError("--dpo takes no other option but --output")
+            raise UsageError("--dpo takes no option but --output")
         _export_pairs(output)
         return
     inputs.check_choice("format", form, ("jsonl", "records"))
@@ -98,7 +98,7 @@ def _export_pairs(output: Path | None) -> None:
     rows = [{"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected} for pair in pairs]
     counts = Counter(pair.source for pair in pairs)
     if broken:
-        render.warn(f"feedback.jsonl:{broken[0]}: not a judgement memctl can read; {len(broken)} such lines left out")
+        render.warn(f"feedback.jsonl:{broken[0]}: not a valid judgement; left out {len(broken)} such lines")
     if current.json and _is_standard_output(output):
         render.print_json({"pairs": rows, "counts": dict(counts)})
         return

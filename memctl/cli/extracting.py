@@ -12,7 +12,7 @@ from memctl.cli.opening import opened
 from memctl.present import plain, reports
 
 if TYPE_CHECKING:
-    from memctl.extraction.extract import Extracted, ExtractReport
+    from memctl.extraction.proposals import Extracted, ExtractReport
 
 _ENDINGS = (".txt", ".md", ".json", ".jsonl", ".log")
 

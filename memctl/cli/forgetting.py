@@ -27,7 +27,7 @@ def forget(
 ) -> None:
     """Move memories to the trash, and delete the messages that contain them.
 
-    The id of a message deletes it, with what was learned from it alone. `undo` brings everything back, `restore` the
+    Given the id of a message, deletes it and what was learned only from it. `undo` restores everything, `restore` the
     memories; --purge removes them for good.
 
     Example: memctl forget mem_20251214_1a2b
@@ -39,29 +39,29 @@ def forget(
             return
         messages = [name for name in named if store.conversations.known([name])]
         memories = [name for name in named if name not in messages]
-        containing = store.messages_saying(named)
+        containing = store.messages_containing(named)
         gone = [store.get(name) for name in memories] if dry_run else store.forget(named, reason=reason)
     deleted = [*messages, *containing]
     render.document({"forgotten": [m.memory_id for m in gone], "messages": deleted, "dry_run": dry_run})
     delete, forget = ("would delete", "would forget") if dry_run else ("deleted", "forgot")
     for name in messages:
-        render.say(f"{delete} {name}, and what was learned from it alone")
+        render.say(f"{delete} {name}, and what was learned only from it")
     for memory in gone:
         render.say(f"{forget} {memory.memory_id}: {plain.one_line(memory.content, 80)}")
     for name in containing:
         render.say(f"{delete} {name}, which contains it")
     if not dry_run:
-        render.say(f"bring back with `memctl undo`{', or `memctl restore ID`' if gone else ''}")
+        render.say(f"restore with `memctl undo`{', or `memctl restore ID`' if gone else ''}")
 
 
 _MESSAGE_ID = re.compile(r"msg_[0-9a-f]{16}")
 
 
 def _full_id(store: MemoryStore, typed: str, *, purge: bool) -> str:
-    """The whole id of a memory or a message; for a purge also of one in the trash, or of a deleted message.
+    """The full id of a memory or message; for a purge, also of a memory in the trash or of a deleted message.
 
     Raises:
-        NotFoundError: there is neither.
+        NotFoundError: there is no such memory or message.
     """
     from memctl.errors import NotFoundError
 
@@ -76,7 +76,7 @@ def _full_id(store: MemoryStore, typed: str, *, purge: bool) -> str:
 
 
 def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None:
-    """Show what a purge removes and what it cannot reach, ask, do it, and show what is left; `yes` asks nothing."""
+    """Show what a purge removes and cannot reach; ask, unless `yes`; purge; show what is left."""
     from memctl.present.pages import purge_left, purge_plan, some_of
 
     reason = "a purge cannot be undone"
@@ -108,14 +108,14 @@ def restore(
     from_: Annotated[
         str | None,
         typer.Option(
-            "--from", help="The state to restore: of a time, after an operation, or of a git revision.", metavar="REV"
+            "--from", help="Restore the state at a time, after an operation, or in a git revision.", metavar="REV"
         ),
     ] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Bring back what was archived or forgotten.
+    """Restore archived or forgotten memories.
 
-    With --from one memory, and its reflection, become what they were in a revision.
+    With --from it restores one memory and its reflection to their state in a revision.
 
     Example: memctl restore mem_20251214_1a2b; memctl restore mem_20251214_1a2b --from HEAD~3
     """

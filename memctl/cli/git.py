@@ -15,7 +15,7 @@ from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.git.installation import Finding
-    from memctl.git.settling import Settled
+    from memctl.git.resolving import Resolved
     from memctl.storage.files.layout import UserFolder
 
 Hooks = Annotated[
@@ -47,11 +47,11 @@ def init(hooks: Hooks = False) -> None:
 def install(hooks: Hooks = False) -> None:
     """Set the merge and diff driver in this clone.
 
-    Each clone needs this once: git runs no programs that a repository names.
+    Each clone needs this once, as git runs no programs that a repository names.
 
     Example: memctl git install
     """
-    from memctl.git import installation, queries, settling
+    from memctl.git import installation, queries, resolving
 
     folders = _folders()
     where = queries.need(folders[0].root)
@@ -60,9 +60,9 @@ def install(hooks: Hooks = False) -> None:
     for line in changed or ["everything is already set"]:
         render.say(line)
     for folder in folders:
-        if settling.marked(folder):
+        if resolving.has_markers(folder):
             settle = f"`memctl git settle --user {quoted(folder.name)}`"
-            render.say(f"{folder.name}: git left conflict markers; {settle} settles them")
+            render.say(f"{folder.name}: git left conflict markers; {settle} resolves them")
 
 
 def status() -> None:
@@ -95,18 +95,18 @@ def status() -> None:
 def commit(
     message: Annotated[
         str,
-        typer.Option("--message", "-m", help="The commit message; the numbers of changes otherwise.", metavar="TEXT"),
+        typer.Option("--message", "-m", help="The commit message; default: the numbers of changes.", metavar="TEXT"),
     ] = "",
-    unsettled: Annotated[bool, typer.Option("--unsettled", help="Commit a merge with unsettled conflicts.")] = False,
+    unsettled: Annotated[bool, typer.Option("--unsettled", help="Commit a merge with unresolved conflicts.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Commit without the checks of hooks.")] = False,
     no_gpg_sign: Annotated[
         bool, typer.Option("--no-gpg-sign", help="Commit without a signature, although git is set to sign.")
     ] = False,
 ) -> None:
-    """Commit a user's folder, and nothing else that may be staged.
+    """Commit a user's folder, and nothing else that is staged.
 
     Without -m the message says how many memories changed. Programs that git would run (hooks, filters, signatures) are
-    not run; if one of them matters, the commit is refused. The check of memctl's own hook is run.
+    not run; if one of them matters, the commit is refused. The check of memctl's own hook is.
 
     Example: memctl git commit -m "Notes from Monday"
     """
@@ -116,14 +116,14 @@ def commit(
     queries.need(folders[0].root)
     written = installation.complete(folders)
     name, subject = commits.commit(
-        folders, message, allow_unsettled=unsettled, verify=not no_verify, sign=not no_gpg_sign
+        folders, message, allow_unresolved=unsettled, verify=not no_verify, sign=not no_gpg_sign
     )
     render.document({"commit": name, "message": subject, "files": written})
     if written:
         render.say(f"wrote {', '.join(written)}")
     render.say(f"committed {name}: {plain.one_line(subject)}" if name else "nothing to commit")
-    if name and (pending := queries.under_way(folders[0].root)):
-        render.say(f"next: `git {pending} --continue`")
+    if name and (operation := queries.in_progress(folders[0].root)):
+        render.say(f"next: `git {operation} --continue`")
 
 
 ON_A_TERMINAL = 20
@@ -155,7 +155,7 @@ def log(
 
 
 def check() -> None:
-    """Check whether this clone has what git needs for memory files.
+    """Check that this clone is set up for memory files.
 
     Example: memctl git check
     """
@@ -178,53 +178,53 @@ def check() -> None:
 
 def _finding(finding: Finding) -> str:
     fix = f"  → {finding.fix}" if not finding.ok else ""
-    return f"{finding.name}: {plain.one_line(finding.told, 200)}{fix}"
+    return f"{finding.name}: {plain.one_line(finding.detail, 200)}{fix}"
 
 
 def settle() -> None:
-    """Settle conflict markers that git left where it had no merge driver.
+    """Resolve conflict markers that git left without the merge driver.
 
     Merges memory.json by record, as the driver would have. A copy of the file with markers is kept.
 
     Example: memctl git settle
     """
     from memctl.bootstrap import open_store
-    from memctl.git import settling
+    from memctl.git import resolving
 
-    settled = {}
+    resolved = {}
     for folder in _folders():
-        settled[folder.name] = settling.settle(folder)
-        if settled[folder.name].files:
+        resolved[folder.name] = resolving.resolve(folder)
+        if resolved[folder.name].files:
             with open_store(folder.root.parent, folder.name) as store:
                 store.sync()
-    render.document([{"user": user, **vars(done)} for user, done in settled.items()])
-    for user, done in settled.items():
-        _print_settled(user, done)
+    render.document([{"user": user, **vars(done)} for user, done in resolved.items()])
+    for user, done in resolved.items():
+        _print_resolved(user, done)
 
 
-def _print_settled(user: str, settled: Settled) -> None:
-    if not settled.files and not settled.by_hand:
+def _print_resolved(user: str, resolved: Resolved) -> None:
+    if not resolved.files and not resolved.by_hand:
         render.say(f"{user}: no conflict markers")
-    for name, copy in zip(settled.files, settled.kept, strict=True):
+    for name, copy in zip(resolved.files, resolved.kept, strict=True):
         render.say(f"{user}: merged {name}; copy of the file with markers: {copy}")
-    if settled.conflicts:
-        render.say(f"{plain.counted(len(settled.conflicts), 'conflict')} to settle: `memctl conflicts`")
-    for place in settled.by_hand:
-        render.say(f"{user}: {place}: holds git conflict markers in a text; settle them by hand")
-    if settled.files:
+    if resolved.conflicts:
+        render.say(f"{plain.counted(len(resolved.conflicts), 'conflict')} to resolve: `memctl conflicts`")
+    for place in resolved.by_hand:
+        render.say(f"{user}: {place}: has git conflict markers in a text; resolve them by hand")
+    if resolved.files:
         render.say("then `memctl git commit`; `memctl git install` makes git merge by record from now on")
 
 
 def transcripts(
     wanted: Annotated[
-        str, typer.Argument(help="on or off; shows the state otherwise.", metavar="[on|off]", show_default=False)
+        str, typer.Argument(help="on or off; without it, shows the state.", metavar="[on|off]", show_default=False)
     ] = "",
 ) -> None:
-    """Put transcripts under git, or take them out of it.
+    """Add transcripts to git, or take them out again.
 
-    Messages are private to this machine: git ignores their folder. `on` applies to this machine alone: the next commit
-    holds every message, for anyone who gets the commit to read. `off` keeps them out again; existing commits stay as
-    they are.
+    By default git ignores the messages, which stay private to this machine. After `on`, which applies to this machine
+    only, the next commit contains every message, readable for anyone who gets it. `off` takes them out of git again;
+    existing commits are unchanged.
 
     Example: memctl git transcripts on; memctl git transcripts off
     """
@@ -233,7 +233,7 @@ def transcripts(
 
     if wanted not in ("", "on", "off"):
         raise UsageError(f"{wanted!r} is neither on nor off", hint="memctl git transcripts on")
-    states = [(each, shared.put(each, wanted == "on") if wanted else shared.state(each)) for each in _folders()]
+    states = [(each, shared.set_shared(each, wanted == "on") if wanted else shared.state(each)) for each in _folders()]
     render.document([{"user": each.name, **vars(state), "problem": state.problem} for each, state in states])
     for each, state in states:
         place = "in git" if state.shared else "private to this machine"
@@ -243,7 +243,7 @@ def transcripts(
         if state.tracked and not state.shared:
             untrack = f"git -C {each.root} rm -r --cached transcripts"
             render.say(f"`{untrack}` removes them from git and keeps them on disk; then commit")
-            render.say("commits that hold them stay as they are")
+            render.say("existing commits keep them")
 
 
 # What git calls
@@ -292,7 +292,7 @@ def hook(name: str) -> None:
 
 
 def _sync_all() -> None:
-    """Bring every index in this working tree up to date; a failure does not stop git."""
+    """Update every index in this working tree; a failure does not stop git."""
     from memctl.bootstrap import open_store
     from memctl.errors import MemctlError
     from memctl.git import hooks, queries
@@ -310,7 +310,7 @@ def _sync_all() -> None:
 
 
 def _folders() -> list[UserFolder]:
-    """The folder of the user who is named, works here or is configured; else those of all users.
+    """The folder of the user from --user, the environment, the current folder or the settings; else of all users.
 
     Raises:
         NotFoundError: there is no store, or no such user.
@@ -332,7 +332,7 @@ def _folders() -> list[UserFolder]:
 
 GROUP = commands.Commands(
     "Keep memories in git: commit, merge by record and field, readable differences.\n\n"
-    "A thin layer over your own git, whose commands all work as well.\n\n"
+    "A thin layer over git; git's own commands work as well.\n\n"
     "Example: memctl git init; memctl git commit",
     {
         "init": init,

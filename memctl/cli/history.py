@@ -14,21 +14,19 @@ from memctl.cli.options import DryRun
 from memctl.present import history as shapes
 
 if TYPE_CHECKING:
-    from memctl.history.undoing import Taken
+    from memctl.history.undoing import Reverted
 
-Count = Annotated[int, typer.Argument(help="How many, the newest first.", metavar="[N]", min=1, max=10_000)]
+Count = Annotated[int, typer.Argument(help="How many, newest first.", metavar="[N]", min=1, max=10_000)]
 
 
 def undo(
     count: Count = 1,
-    before_purge: Annotated[
-        bool, typer.Option("--before-purge", help="Skip a purge, which cannot be taken back.")
-    ] = False,
+    before_purge: Annotated[bool, typer.Option("--before-purge", help="Skip a purge, which cannot be undone.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Take back the last change, or the last N.
+    """Undo the last change, or the last N.
 
-    Each is taken back exactly. It stops at the first whose memories or files were changed again since.
+    Each is undone exactly. Stops at the first one whose memories or files have changed again since.
 
     Example: memctl undo; memctl undo 3 --dry-run
     """
@@ -38,9 +36,9 @@ def undo(
 
 
 def redo(count: Count = 1, dry_run: DryRun = False) -> None:
-    """Take back the last undo, or the last N.
+    """Undo the last undo, or the last N.
 
-    Only while nothing else was changed since.
+    Only possible if nothing else has changed since.
 
     Example: memctl redo
     """
@@ -49,7 +47,7 @@ def redo(count: Count = 1, dry_run: DryRun = False) -> None:
     _print(taken, count, "redone", "would redo" if dry_run else "redid", dry_run)
 
 
-def _print(taken: Taken, count: int, what: str, verb: str, dry_run: bool) -> None:
+def _print(taken: Reverted, count: int, what: str, verb: str, dry_run: bool) -> None:
     if taken.stopped and not taken.done:
         raise taken.stopped
     stopped = taken.stopped.as_dict() if taken.stopped else None
@@ -70,7 +68,7 @@ def diff(
         ),
     ] = "",
 ) -> None:
-    """Show what changed since.
+    """Show what changed since a revision.
 
     Without REV: since the last commit if the folder is in git, else what the last operation changed.
 
@@ -110,14 +108,14 @@ def log(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", help="How many, the newest first; 0 for all. 20 on a terminal, else all.", min=0),
+        typer.Option("--limit", "-n", help="How many, newest first; 0 for all. 20 on a terminal, else all.", min=0),
     ] = None,
     since: options.Since = None,
     ids: Annotated[bool, typer.Option("--ids", help="Also the id of each operation, for `diff` and --as-of.")] = False,
 ) -> None:
-    """List the operations that changed something, the newest first.
+    """List the operations that changed something, newest first.
 
-    Operations that `undo` took back are marked as undone.
+    Undone operations are marked.
 
     Example: memctl log --limit 5 --ids
     """

@@ -1,4 +1,4 @@
-"""Ids on the command line: whole, by their beginning or end, or by the row of the last list."""
+"""Ids on the command line: in full, by a unique beginning or end, or by the row of the last list."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memctl.cli import render
+from memctl.cli import local, render
 from memctl.cli.invocation import current
 from memctl.cli.opening import opened
 from memctl.present import plain
@@ -24,7 +24,7 @@ Offered = list[tuple[str, str]]
 _ROW = re.compile(r"@\d{1,6}")
 _MOST_OFFERED = 50
 _DESCRIBED = 60
-"""Characters of a memory that describe its id in a shell."""
+"""Characters of a memory's text that describe its id in a shell."""
 
 
 def remember_rows(store: MemoryStore, ids: Sequence[str]) -> None:
@@ -32,11 +32,11 @@ def remember_rows(store: MemoryStore, ids: Sequence[str]) -> None:
     from memctl.storage.files import last_list
 
     if not current.json:
-        last_list.note(store.folder, ids)
+        last_list.note(local.folder_of(store), ids)
 
 
 def of_rows(typed: Any) -> Any:
-    """The id or ids that were typed, with `@3` replaced by the third row of the last list.
+    """The typed id or ids, with `@3` replaced by the third row of the last list.
 
     Raises:
         NotFoundError: the list has no such row.
@@ -52,20 +52,20 @@ def _of_row(typed: str) -> str:
     from memctl.storage.files import last_list
 
     with open_store(current.store, current.user) as store:
-        rows = last_list.rows(store.folder)
+        rows = last_list.rows(local.folder_of(store))
     number = int(typed[1:])
     if 1 <= number <= len(rows):
         return rows[number - 1]
-    reason = f"the last list has {len(rows)}" if rows else "there is no last list"
+    reason = f"the last list has {len(rows)}" if rows else "no list was printed yet"
     hint = "@1 is the first row of what `memctl list` or `query` printed last."
     raise NotFoundError(f"no row {typed}: {reason}", hint=hint)
 
 
 def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) -> list[str]:
-    """The ids of the rows of a list: whole in a pipe; on a terminal their ends, long enough to be unique.
+    """The ids for the rows of a list: in full in a pipe; on a terminal, their shortest unique ends.
 
     Args:
-        remember: the rows, for `@1` and so on; not in a dry run, which leaves no trace.
+        remember: whether to store the rows for `@1` and so on; not in a dry run, which must leave no trace.
     """
     if remember:
         remember_rows(store, ids)
@@ -73,31 +73,31 @@ def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) 
 
 
 def _ends(store: MemoryStore, ids: Sequence[str]) -> list[str]:
-    """The ends of ids, long enough to be unique in the store; the id itself where none is."""
-    from memctl.core.ids import SHOWN, shortened
+    """The shortest unique ends of ids; the full id if it has none."""
+    from memctl.core.ids import DISPLAYED, shortened
 
     view = store.engine.view()
-    ends = shortened([*view.ids_around(ids, SHOWN), *ids])
-    return [name if len(ends[name]) > SHOWN and view.ids_starting(ends[name], 1) else ends[name] for name in ids]
+    ends = shortened([*view.ids_around(ids, DISPLAYED), *ids])
+    return [name if len(ends[name]) > DISPLAYED and view.ids_starting(ends[name], 1) else ends[name] for name in ids]
 
 
 def complete_id(incomplete: str) -> Offered:
-    """Memory ids for the shell: their unique ends, or whole ids that start so; `@` offers the last list."""
+    """Memory ids for completion: unique ends or full ids that start with the typed text; after `@`, the last list."""
     return _offered(lambda store: _memories(store, incomplete))
 
 
 def complete_shown_id(incomplete: str) -> Offered:
-    """As `complete_id`, with the ids of messages once something is typed."""
+    """Like `complete_id`, plus the ids of messages once something is typed."""
     return _offered(lambda store: [*_memories(store, incomplete), *_messages(store, incomplete)])
 
 
 def complete_message(incomplete: str) -> Offered:
-    """Ids of messages for the shell."""
+    """Message ids for completion."""
     return _offered(lambda store: _messages(store, incomplete or "msg_"))
 
 
 def complete_trashed(incomplete: str) -> Offered:
-    """Ids of what can be restored, for the shell."""
+    """Ids of archived and forgotten memories for completion."""
 
     def restorable(store: MemoryStore) -> Offered:
         from memctl.core.ids import shortened
@@ -106,7 +106,7 @@ def complete_trashed(incomplete: str) -> Offered:
 
         archived = store.select(Selection(Filters(statuses=(ARCHIVED,), expired=True)))
         memories = {m.memory_id: m for m in (*(each.memory for each in store.engine.storage.trashed()), *archived)}
-        return _fitting(memories.get, shortened(memories), incomplete)
+        return _matching(memories.get, shortened(memories), incomplete)
 
     return _offered(restorable)
 
@@ -126,32 +126,32 @@ def _memories(store: MemoryStore, incomplete: str) -> Offered:
         return _rows(store)
     view = store.engine.view()
     ids = _candidates(view, incomplete)
-    return _fitting(view.get, dict(zip(ids, _ends(store, ids), strict=True)), incomplete)
+    return _matching(view.get, dict(zip(ids, _ends(store, ids), strict=True)), incomplete)
 
 
 def _candidates(view: View, incomplete: str) -> list[str]:
-    """The newest ids that may be meant, however many there are: those that begin so, or whose end does."""
-    from memctl.core.ids import DRAWN, SHOWN
+    """The newest ids that start with the typed text, or have an end that does."""
+    from memctl.core.ids import DISPLAYED, RANDOM
 
     ids = view.newest_ids(incomplete, _MOST_OFFERED)
-    for end in range(SHOWN, DRAWN + 1):
+    for end in range(DISPLAYED, RANDOM + 1):
         if len(ids) < 2 * _MOST_OFFERED:  # an end is longer where two ids share it
             ids += view.newest_ids(incomplete, _MOST_OFFERED, end=end)
     return list(dict.fromkeys(ids))
 
 
-def _fitting(get: Callable[[str], Memory | None], ends: Mapping[str, str], incomplete: str) -> Offered:
-    """The ids whose unique end, or else whole, starts with what was typed; the newest first."""
+def _matching(get: Callable[[str], Memory | None], ends: Mapping[str, str], incomplete: str) -> Offered:
+    """The ids whose unique end starts with the typed text, else the full ids that do; newest first."""
     newest = sorted(ends.items(), reverse=True)
-    fitting = [(end, name) for name, end in newest if end.startswith(incomplete)]
-    fitting = fitting or [(name, name) for name, _ in newest if name.startswith(incomplete)]
-    return [(typed, _description(get(name))) for typed, name in fitting[:_MOST_OFFERED]]
+    matching = [(end, name) for name, end in newest if end.startswith(incomplete)]
+    matching = matching or [(name, name) for name, _ in newest if name.startswith(incomplete)]
+    return [(typed, _description(get(name))) for typed, name in matching[:_MOST_OFFERED]]
 
 
 def _rows(store: MemoryStore) -> Offered:
     from memctl.storage.files import last_list
 
-    rows = enumerate(last_list.rows(store.folder)[:_MOST_OFFERED], 1)
+    rows = enumerate(last_list.rows(local.folder_of(store))[:_MOST_OFFERED], 1)
     return [(f"@{number}", _description(store.engine.view().get(name)) or name) for number, name in rows]
 
 

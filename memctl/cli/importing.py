@@ -1,4 +1,4 @@
-"""`import`: what it reads, and what of it is stored."""
+"""`import`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.models import TyperPath
 
 from memctl.cli import choices
 from memctl.cli.options import AllowSecret, DryRun
 
 
 def import_(
-    path: Annotated[Path, typer.Argument(help="A file or folder; - reads standard input.", metavar="PATH")],
+    path: Annotated[
+        str,  # as typed: a Path would shorten the // of an address
+        typer.Argument(
+            help="A file or folder, or postgresql://…; - reads standard input.",
+            metavar="PATH",
+            click_type=TyperPath(path_type=str),
+        ),
+    ],
     form: Annotated[
         str,
         typer.Option(
@@ -21,9 +29,11 @@ def import_(
             help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.",
         ),
     ] = "auto",
-    only_store: Annotated[str, typer.Option("--only-store", help="Only lines whose `store` is this.")] = "",
+    only_store: Annotated[
+        str, typer.Option("--only-store", help="Only lines whose `store`, or rows whose `user_id` is this.")
+    ] = "",
     allow_duplicate: Annotated[
-        bool, typer.Option("--allow-duplicate", help="Store texts that are already there.")
+        bool, typer.Option("--allow-duplicate", help="Store texts even if they are already known.")
     ] = False,
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", help="Import the rest if some lines are broken.")
@@ -40,7 +50,8 @@ def import_(
     """Import memories from a file or another tool.
 
     Reads memctl's JSONL, plain JSONL (id, text, time, …), record files, the MCP memory server's graph, a folder of
-    basic-memory notes, and mem0 exports. With --archive it restores a backup, byte for byte.
+    basic-memory notes, and mem0 exports. With --archive it restores a backup, byte for byte. From a database it reads
+    the tables episodic_memories, semantic_memories, episodes, knowledge and task_states.
 
     Example: memctl import ~/backup/memories.jsonl
     """
@@ -49,12 +60,12 @@ def import_(
 
     if archive:
         if form != "auto" or only_store or allow_duplicate or skip_broken or allow_secret:
-            raise UsageError("--archive takes no other option but --with-settings and --dry-run")
-        archiving.restore(path, with_settings, dry_run)
+            raise UsageError("--archive takes no option but --with-settings and --dry-run")
+        archiving.restore(Path(path), with_settings, dry_run)
         return
     if with_settings:
-        raise UsageError("--with-settings goes with --archive")
-    bulk.bring_in(
+        raise UsageError("--with-settings needs --archive")
+    bulk.import_memories(
         path,
         form,
         only_store,

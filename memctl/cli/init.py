@@ -2,44 +2,94 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.models import TyperPath
 
 from memctl.cli import render
-from memctl.cli.invocation import current, store_root
+from memctl.cli.invocation import current, the_store
 from memctl.core.names import check_user_name
+
+if TYPE_CHECKING:
+    from memctl.stores import DatabaseStore, FolderStore
 
 
 def init(
     directory: Annotated[
         str | None,  # as typed: a Path would make `./x` and `x` the same
         typer.Argument(
-            help="The store's folder; --store and its default otherwise.",
+            help="The store's folder; default: that of --store.",
             metavar="[DIR]",
             click_type=TyperPath(path_type=str),
         ),
     ] = None,
     git: Annotated[bool, typer.Option("--git", help="Also prepare it for git, as `memctl git init` does.")] = False,
+    grant: Annotated[
+        str, typer.Option(help="In a database: the role that may use the tables from now on.", metavar="ROLE")
+    ] = "",
 ) -> None:
     """Create a store and a user.
 
+    The store is a folder, or a database: postgresql://OWNER@HOST/DATABASE. There it creates the tables, or migrates
+    those of an older version.
+
     Example: memctl init ~/memories --user alice --git
     """
+    from memctl import config
+    from memctl.errors import UsageError
+    from memctl.stores import DatabaseStore
+
+    current.store = directory or current.store
+    store = the_store()
+    if isinstance(store, DatabaseStore):
+        if git:
+            raise UsageError("git is for files, and the store is a database")
+        _init_database(store, grant)
+        return
+    if grant:
+        raise UsageError("--grant is for databases, and the store is a folder")
+    _init_folder(store, _user(config.load(store.root).user), git)
+
+
+def _user(configured: str) -> str:
     import os
+
+    from memctl.storage.files import layout
+
+    return check_user_name(current.user or os.environ.get(layout.USER_VARIABLE) or configured or _login_name())
+
+
+def _init_database(store: DatabaseStore, grant: str) -> None:
+    from memctl import stores
+
+    before, done = store.exists(), store.prepare()
+    if grant:
+        store.grant(grant)
+    name = _user(stores.settings(store).user)
+    store.create_user(name)
+    several = len(store.users()) > 1
+    render.document({"store": store.name, "user": name, "migrations": done, "granted": grant})
+    migrated = f", migrated to schema {done[-1]}" if before and done else ""
+    render.say(f"{'found' if before else 'created'} the store {store.name}{migrated}")
+    render.say(f"user {name}")
+    if grant:
+        render.say(f"the role {grant} may use the tables: name it in the address of memctl's other commands")
+    _say_next(store.address, name if several else "")
+
+
+def _say_next(address: str, user: str) -> None:
     import shlex
 
-    from memctl import config
+    several = f" --user {user}" if user else ""
+    render.say(f'next: memctl --store {shlex.quote(address)}{several} add "something to remember"')
+
+
+def _init_folder(store: FolderStore, name: str, git: bool) -> None:
     from memctl.git import installation
     from memctl.storage.files import layout
 
-    current.store = directory or current.store
-    root = store_root()
-    name = current.user or os.environ.get(layout.USER_VARIABLE) or config.load(root).user or _login_name()
-    check_user_name(name)
-    new = create_settings(root)
+    root, new = store.root, store.prepare()
     folder = layout.create_user(root, name)
     repository, new_repository, written = installation.initialise_one(folder) if git else (None, False, [])
     render.document({"store": str(root), "user": folder.name, "folder": str(folder.root), "git_files": written})
@@ -49,18 +99,7 @@ def init(
         render.say(f"for git: {', '.join(written)}")
     if repository:
         render.say(f"{'created' if new_repository else 'found'} the repository {repository}")
-    several = f" --user {folder.name}" if len(layout.users(root)) > 1 else ""
-    render.say(f'next: memctl --store {shlex.quote(str(root))}{several} add "something to remember"')
-
-
-_CONFIG = "# Settings of this memctl store. Every one is optional; `memctl config` lists them all.\n"
-
-
-def create_settings(root: Path) -> bool:
-    """Write an empty settings file, unless there is one; whether it was written."""
-    from memctl.storage.files import atomic, layout
-
-    return atomic.create(root / layout.CONFIG_NAME, _CONFIG.encode())
+    _say_next(str(root), folder.name if len(layout.users(root)) > 1 else "")
 
 
 def _login_name() -> str:

@@ -1,4 +1,4 @@
-"""What was typed or piped in, as values: texts, times, JSON, names that must be known."""
+"""Arguments and standard input as values: texts, times, JSON, known names."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def file_text(path: Path) -> str:
 
 
 def text_of(words: Sequence[str]) -> str:
-    """The text that some words make; of `-`, standard input."""
+    """The words joined by spaces; for `-`, standard input."""
     return standard_text() if list(words) == ["-"] else " ".join(words)
 
 
@@ -76,7 +76,7 @@ def filters(
     until: str | None,
     **more: Any,
 ) -> Filters:
-    """The filters that a command's options give."""
+    """The filters from a command's options."""
     from memctl.core.models import Filters
 
     return Filters(
@@ -95,14 +95,14 @@ def moment(text: str | None) -> datetime | None:
 
 
 def end_of_day(text: str | None) -> datetime | None:
-    """An optional time; a date alone means its last moment."""
+    """An optional time; for a date, its last moment."""
     from memctl.core import times
 
     return times.end_of(text, times.utc_now()) if text is not None else None
 
 
 def time_or_revision(text: str | None) -> tuple[datetime | None, str]:
-    """What `--as-of` means: a time (a date alone: its last moment), else the name of a revision."""
+    """The value of `--as-of`: a time (for a date, its last moment), else the name of a revision."""
     from memctl.errors import UsageError
 
     if text is not None and not text.strip():
@@ -114,7 +114,7 @@ def time_or_revision(text: str | None) -> tuple[datetime | None, str]:
 
 
 def expiry(text: str | None) -> datetime | None:
-    """When something ends; a span such as 30d counts from now on.
+    """The time when something ends; a span such as 30d counts from now.
 
     Raises:
         UsageError: the time is in the past.
@@ -135,10 +135,10 @@ def expiry(text: str | None) -> datetime | None:
 
 
 def json_object(text: str, name: str) -> dict[str, Any]:
-    """The JSON object that an option or argument holds.
+    """The JSON object in an option or argument.
 
     Raises:
-        UsageError: it is not one; with line and column.
+        UsageError: it is not a JSON object; the message says line and column.
     """
     import json
 
@@ -163,14 +163,13 @@ def json_object(text: str, name: str) -> dict[str, Any]:
 
 
 def check_filters(stores: Sequence[MemoryStore], categories: Sequence[str] | None, kinds: Sequence[str] | None) -> None:
-    """Refuse a category or kind that neither the settings nor any memory have: a typo must not look like "nothing
-    found".
+    """Check that the settings or a memory have these categories and kinds: a typo must not look like "no hits".
 
     Args:
-        stores: the user's own first; the hint names what it has.
+        stores: the user's own first, whose names the hint lists.
 
     Raises:
-        UsageError: with the known ones.
+        UsageError: one is unknown; the hint lists the known ones.
     """
     from memctl.core.kinds import KINDS
 
@@ -192,10 +191,10 @@ def _check_known(what: str, unknown: set[str], known: Iterable[str]) -> None:
 
 
 def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:
-    """Refuse a name that is not among the choices.
+    """Check that a name is among the choices.
 
     Raises:
-        UsageError: with the choices.
+        UsageError: it is not; the hint lists the choices.
     """
     from memctl.errors import UsageError
 

@@ -16,7 +16,7 @@ def inspect(
     memory_id: Annotated[
         str | None,
         typer.Argument(
-            help="A memory's id; the whole store otherwise.",
+            help="A memory's id; without it, the whole store.",
             autocompletion=complete_id,
             callback=of_rows,
             metavar="[ID]",
@@ -37,10 +37,10 @@ def inspect(
     moment, pictures = inputs.moment(now) or times.utc_now(), render.on_terminal()
     with opened() as store:
         if memory_id is None:
-            glance = overview.of_store(store, moment)
-            document, page = shapes.overview_json(glance), shapes.overview_page(glance, pictures=pictures)
+            summary = overview.of_store(store, moment)
+            document, page = shapes.overview_json(summary), shapes.overview_page(summary, pictures=pictures)
         else:
-            portrait = overview.of_memory(store, store.get(memory_id), moment)
-            document, page = shapes.portrait_json(portrait), shapes.portrait_page(portrait, pictures=pictures)
+            details = overview.of_memory(store, store.get(memory_id), moment)
+            document, page = shapes.details_json(details), shapes.details_page(details, pictures=pictures)
     render.document(document)
     render.lines(page)

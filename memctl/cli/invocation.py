@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from memctl.stores import DatabaseStore, Store
+
 
 class Invocation:
-    """What `--store`, `--user` and `--json` say. (Not a dataclass: those cost 3 ms at every start.)"""
+    """The values of `--store`, `--user` and `--json`. (Not a dataclass, which would cost 3 ms at every start.)"""
 
     store: str | None = None
     user: str | None = None
@@ -20,16 +22,47 @@ current = Invocation()
 
 
 def reset() -> None:
-    """Forget the options of an earlier command in this process."""
+    """Clear the options of an earlier command in this process."""
     current.store = current.user = None
     current.json = False
 
 
-def store_root() -> Path:
-    """The store's folder, whether it exists or not."""
+def the_store() -> Store:
+    """The store, whether it exists or not."""
     import os
     from pathlib import Path
 
-    from memctl.storage.files import layout
+    from memctl import stores
 
-    return layout.find_store(current.store, os.environ, Path.cwd())
+    return stores.named(current.store, os.environ, Path.cwd())
+
+
+def the_database(about: str, hint: str) -> DatabaseStore:
+    """The store, which must be a database.
+
+    Raises:
+        UsageError: it is a folder; `about` and `hint` say what needs a database, and what there is instead.
+    """
+    from memctl.errors import UsageError
+    from memctl.stores import DatabaseStore
+
+    store = the_store()
+    if not isinstance(store, DatabaseStore):
+        raise UsageError(f"{about}, and {store.name} is a folder", hint=hint)
+    return store
+
+
+def store_root() -> Path:
+    """The store's folder, whether it exists or not.
+
+    Raises:
+        UsageError: the store is a database.
+    """
+    from memctl.errors import UsageError
+    from memctl.storage.folder.storage import INSTEAD
+    from memctl.stores import DatabaseStore
+
+    store = the_store()
+    if isinstance(store, DatabaseStore):
+        raise UsageError(f"this is about files, and {store.name} is a database", hint=INSTEAD)
+    return store.root

@@ -1,4 +1,4 @@
-"""`memctl knowledge`: the documents beside the memories."""
+"""`memctl knowledge`: documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def add(
 ) -> None:
     """Copy a document, or a folder of documents, into knowledge/.
 
-    Files that you put there by hand are read too. PDF, DOCX and HTML become Markdown, with the extra `documents`.
+    Files that you put there by hand are read too. PDF, DOCX and HTML are converted to Markdown (needs the extra
+    `documents`).
 
     Example: memctl knowledge add handbook.md --as guides/
     """
@@ -47,7 +48,7 @@ def add(
     if len(added.skipped) > SHOWN_SKIPPED:
         render.say(f"left out {len(added.skipped) - SHOWN_SKIPPED} more; --json lists them")
     if not dry_run and any(each.outcome != "unchanged" for each in added.documents):
-        render.say("take it back with `memctl undo`")
+        render.say("undo this with `memctl undo`")
 
 
 def list_documents() -> None:
@@ -92,7 +93,7 @@ def search(
 ) -> None:
     """Search the documents alone.
 
-    `memctl query` finds them too, beside the memories.
+    `memctl query` searches them too.
 
     Example: memctl knowledge search "how do we roll back?"
     """
@@ -124,7 +125,7 @@ def remove(
     for document in gone:
         render.say(f"{'would remove' if dry_run else 'removed'} {document.path}")
     if not dry_run:
-        render.say("bring it back with `memctl undo`")
+        render.say("restore with `memctl undo`")
 
 
 GROUP = commands.Commands(

@@ -49,8 +49,8 @@ def feedback(
 ) -> None:  # fmt: skip
     """Judge a memory, a message, or the outcome of an answer.
 
-    Praise raises a memory's reward and confidence; blame lowers them and marks it for revision. A message stays as it
-    is. Judging an answer credits only what was used. Each judgement is kept in feedback.jsonl.
+    A good judgement raises a memory's reward and confidence; a bad one lowers them and marks it for revision. Messages
+    are unchanged. Judging an answer affects only the memories that were used. Judgements are kept in feedback.jsonl.
 
     Example: memctl feedback mem_20251214_1a2b down --reason "out of date"
     """
@@ -125,4 +125,4 @@ def reject(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
         verb = "would reject" if dry_run else "rejected"
         render.say(f"{verb} {memory.memory_id}: {plain.one_line(memory.content, 80)}")
     if not dry_run:
-        render.say("take it back with `memctl undo`, or later with `memctl restore`")
+        render.say("undo this with `memctl undo`, or later with `memctl restore`")

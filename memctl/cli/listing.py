@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memctl.cli import choices, inputs, options, render
+from memctl.cli import choices, inputs, options, paging, render
 from memctl.cli.ids import shown_ids
 from memctl.cli.invocation import current
 from memctl.cli.opening import opened_with
-from memctl.cli.options import Category, Kind, Since, Tag, Until
+from memctl.cli.options import Category, Kind, Sessions, Since, Source, Tag, Until
 from memctl.present import pages, plain, shapes
 
 if TYPE_CHECKING:
@@ -31,14 +31,22 @@ def list_memories(
     valid_at: options.ValidAt = None,
     subcategory: Annotated[str, typer.Option(help="Only this subcategory.")] = "",
     key: Annotated[str, typer.Option(help="Only facts with this key.")] = "",
-    source: Annotated[str, typer.Option(help="Only from this source.")] = "",
-    pinned: Annotated[bool, typer.Option("--pinned", help="Only pinned ones.")] = False,
-    needs_revision: Annotated[bool, typer.Option("--needs-revision", help="Only those marked for revision.")] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="What has faded; `restore` brings it back.")] = False,
-    superseded: Annotated[bool, typer.Option("--superseded", help="Superseded values.")] = False,
-    candidates: Annotated[bool, typer.Option("--candidates", help="What is not confirmed yet.")] = False,
-    trash: Annotated[bool, typer.Option("--trash", help="What was forgotten or has expired.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Whatever the status.")] = False,
+    source: Source = None,
+    session: Sessions = None,
+    contains: Annotated[
+        str, typer.Option(help="Only memories that contain this text, ignoring case.", metavar="TEXT")
+    ] = "",
+    pinned: Annotated[bool, typer.Option("--pinned", help="Only pinned memories.")] = False,
+    needs_revision: Annotated[
+        bool, typer.Option("--needs-revision", help="Only memories marked for revision.")
+    ] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Archived memories.")] = False,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Superseded memories.")] = False,
+    candidates: Annotated[
+        bool, typer.Option("--candidates", help="Candidates: memories that are not confirmed yet.")
+    ] = False,
+    trash: Annotated[bool, typer.Option("--trash", help="Forgotten and expired memories.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Memories of any status.")] = False,
     sort: Annotated[
         str,
         typer.Option(
@@ -48,14 +56,14 @@ def list_memories(
     ] = "created",
     ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", help="How many; 0 for all. 50 on a terminal, else all.", min=0)
+        int | None, typer.Option("--limit", "-n", help="How many; 0 for all. 200 on a terminal, else all.", min=0)
     ] = None,
     offset: Annotated[int, typer.Option(help="How many to skip.", min=0)] = 0,
     with_: options.With = None,
 ) -> None:
-    """List memories.
+    """List memories, on a terminal in a pager.
 
-    With --with it also lists those of other users, as USER/ID.
+    --with also lists the memories of other users, as USER/ID.
 
     Example: memctl list --category preference --sort importance --limit 20
     """
@@ -69,12 +77,13 @@ def list_memories(
     statuses = () if every else chosen or (ACTIVE,)
     flags: dict[str, Any] = {"expired": every, "pinned": pinned or None, "needs_revision": needs_revision or None}
     then, revision = inputs.time_or_revision(as_of)
+    flags |= {"sources": tuple(source or ()), "sessions": tuple(session or ())}
     flags |= {"as_of": then, "valid_at": inputs.end_of_day(valid_at), "statuses": statuses}
     filters = inputs.filters(category, kind, tag, since, until, **flags)
     limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
-    selection = Selection(filters, subcategory, key, source, sort, ascending, limit or None, offset)
+    selection = Selection(filters, subcategory, key, contains, sort, ascending, limit or None, offset)
     if with_ and (trash or revision):
-        raise UsageError("only the present memories of other users are listed", hint="Leave out --with.")
+        raise UsageError("--with lists only the present memories of other users", hint="Leave out --with.")
     with opened_with(with_) as (store, shared):
         if trash:
             _print_trash(store)
@@ -89,7 +98,7 @@ def list_memories(
 
 
 def _selected(store: MemoryStore, selection: Selection, revision: str) -> tuple[list[Owned], int, str]:
-    """The memories of the page, how many all pages have, and the revision that they are from."""
+    """The memories of the page, the total, and the revision they are from."""
     from memctl.core.models import Owned
 
     if not revision:
@@ -100,21 +109,24 @@ def _selected(store: MemoryStore, selection: Selection, revision: str) -> tuple[
     return [Owned(memory) for memory in memories[selection.span]], len(memories), str(past)
 
 
-ON_A_TERMINAL = 50
+ON_A_TERMINAL = 200
 """How many memories a terminal shows without --limit; a program gets all."""
 
 
 def _print(store: MemoryStore, page: Sequence[Owned], total: int, offset: int, origin: str) -> None:
     if current.json:
-        render.print_json(shapes.list_json(page, total=total, offset=offset, origin=origin))
+        report = store.engine.report or store.sync()
+        index = report.index_state
+        render.print_json(shapes.list_json(page, total=total, offset=offset, index=index, origin=origin))
         return
     if origin:
         render.warn(f"as of: {origin}")
     rows = pages.memory_rows([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
-    render.numbered_table(pages.MEMORY_COLUMNS, rows, right=(4,))
     end = offset + len(page)
-    if end < total and render.on_terminal():
-        render.say(f"{offset + 1}–{end} of {total}; more with --offset {end}")
+    with paging.paged():
+        render.numbered_table(pages.MEMORY_COLUMNS, rows, right=(4,))
+        if end < total and render.on_terminal():
+            render.say(f"{offset + 1}–{end} of {total}; more with --offset {end}")
 
 
 def _print_trash(store: MemoryStore) -> None:
@@ -124,4 +136,5 @@ def _print_trash(store: MemoryStore) -> None:
         (name, plain.day(each.trashed_at), each.reason, plain.one_line(each.memory.content, pages.LISTED))
         for name, each in zip(shown_ids(store, [each.memory.memory_id for each in trashed]), trashed, strict=True)
     ]
-    render.numbered_table(("id", "since", "why", "text"), rows)
+    with paging.paged():
+        render.numbered_table(("id", "since", "why", "text"), rows)

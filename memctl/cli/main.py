@@ -10,12 +10,12 @@ from typing import Any
 
 
 def run() -> None:
-    """What the `memctl` script calls."""
+    """The entry point of the `memctl` script."""
     sys.exit(main([_as_utf8(argument) for argument in sys.argv[1:]]))
 
 
 def _as_utf8(argument: str) -> str:
-    """A store's text is UTF-8, whatever the locale."""
+    """The argument as UTF-8, whatever the locale."""
     return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
@@ -51,7 +51,7 @@ def _guarded(argv: Sequence[str]) -> int:
 def _interrupted(as_json: bool) -> int:
     from memctl.errors import EXIT_INTERRUPTED
 
-    message = "interrupted; what was acknowledged is saved"
+    message = "interrupted; acknowledged changes are saved"
     document = f'{{"error": "interrupted", "message": "{message}", "hint": "", "exit_code": {EXIT_INTERRUPTED}}}'
     print(document if as_json else message, file=sys.stderr)
     return EXIT_INTERRUPTED
@@ -104,7 +104,7 @@ def _invoke(argv: Sequence[str]) -> int:
     except OSError as problem:
         _abandon_output()
         place = f" ({problem.filename})" if problem.filename else ""
-        failure = StorageError(f"{problem.strerror}{place}", hint="What was acknowledged is saved.")
+        failure = StorageError(f"{problem.strerror}{place}", hint="Acknowledged changes are saved.")
         render.error(failure, as_json)
         return failure.exit_code
     except Abort:
@@ -112,7 +112,7 @@ def _invoke(argv: Sequence[str]) -> int:
     except Exception as problem:
         if os.environ.get("MEMCTL_DEBUG"):
             raise
-        hint = "Please report it; MEMCTL_DEBUG=1 shows where. Your files are intact: no change is made in part."
+        hint = "Please report it; MEMCTL_DEBUG=1 shows where. Your files are intact: no change is ever half-made."
         render.error(InternalError(f"memctl has a bug: {type(problem).__name__}: {problem}", hint=hint), as_json)
         return InternalError.exit_code
 
@@ -123,6 +123,9 @@ def _complete(tool: Any, argv: Sequence[str]) -> None:
         from memctl.cli import completion
 
         completion.prepare()
+        if script := completion.script(argv):
+            print(script)
+            sys.exit(0)
         tool._main_shell_completion({}, "memctl")
 
 

@@ -25,12 +25,11 @@ def maintain(
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:  # fmt: skip
-    """Do all regular maintenance; for a timer.
+    """Do all regular maintenance, such as from a timer.
 
-    Idle sessions end and are learned from; expired memories go to the trash; what has faded is archived;
-    near-duplicates and episodes are consolidated; what was archived half a year ago goes to the trash; messages past
-    their time are deleted; the index is compacted. `undo` takes back each step; only messages deleted more than 30 days
-    ago are gone for good.
+    Ends idle sessions and learns from them; moves expired memories to the trash; archives faded ones; consolidates
+    near-duplicates and episodes; trashes memories archived half a year ago; deletes messages past their retention;
+    compacts the index. `undo` reverts each step, except the removal of messages deleted more than 30 days ago.
 
     Example: memctl maintain --dry-run
     """

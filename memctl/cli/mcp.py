@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import choices, commands, inputs, options, render
-from memctl.cli.invocation import current
+from memctl.cli.invocation import current, the_store
 
 if TYPE_CHECKING:
     from memctl.agent.clients import Edit
@@ -48,18 +48,19 @@ def _run(readable: list[str], port: int | None, tools: str) -> None:
     """Serve until the client disconnects, or until interrupted."""
     import sys
 
+    from memctl.agent import loopback
     from memctl.agent.shared import open_shared
 
     mcp = _server_module()
     with open_shared(current.store, current.user, readable) as shared:
         if port is None:
             if sys.stdin.isatty():
-                render.warn("serving on standard input and output, for a client; Ctrl-C ends it")
+                render.warn("serving on standard input and output, for a client; Ctrl-C stops it")
             mcp.serve_stdio(shared, tools)
             return
         token, generated = _token()
-        listening = mcp.listen(port)
-        url = f"http://{mcp.HOST}:{listening.getsockname()[1]}{mcp.PATH}"
+        listening = loopback.listen(port)
+        url = f"http://{loopback.HOST}:{listening.getsockname()[1]}{mcp.PATH}"
         render.document({"url": url, "users": list(shared.stores), "token": token if generated else ""})
         sys.stdout.flush()
         render.warn(f"memctl for {', '.join(shared.stores)}: {url}")
@@ -106,12 +107,12 @@ def install(
     ],
     with_: options.With = None,
     tools: Tools = "core",
-    write: Annotated[bool, typer.Option("--write", help="Edit the client's file; a backup is kept beside it.")] = False,
-    command: Annotated[str, typer.Option(help="The command that starts memctl; the running one otherwise.")] = "",
+    write: Annotated[bool, typer.Option("--write", help="Edit the client's file; keeps a backup.")] = False,
+    command: Annotated[str, typer.Option(help="The command that starts memctl; default: the running one.")] = "",
 ) -> None:
     """Print the server's entry for a client's configuration, or write it.
 
-    Other entries of the file stay as they are. Writing the same entry again changes nothing.
+    Other entries in the file are unchanged. Writing the same entry again changes nothing.
 
     Example: memctl mcp install claude-code --write
     """
@@ -124,7 +125,7 @@ def install(
     inputs.check_choice("client", client, clients.CLIENTS)
     if write and not command:
         _server_module()  # refuse to write an entry for a server that cannot start
-    # The whole path: graphical programs do not have the shell's PATH.
+    # The full path: graphical programs do not have the shell's PATH.
     server = clients.entry(client, command or distribution.executable(), _arguments(with_ or [], tools))
     path = clients.config_path(client, os.environ)
     if not write:
@@ -147,8 +148,8 @@ def _arguments(readable: list[str], tools: str) -> list[str]:
     chosen = [] if tools == CORE else ["--tools", tools]
     with open_shared(current.store, current.user, readable) as shared:
         own, *others = shared.stores
-        beside = [word for name in others for word in ("--with", name)]
-        return ["--store", str(shared.own.folder.root.parent), "--user", own, "mcp", *beside, *chosen]
+        options = [word for name in others for word in ("--with", name)]
+        return ["--store", the_store().address, "--user", own, "mcp", *options, *chosen]
 
 
 def _print_written(client: str, change: Edit, backup: str) -> None:
@@ -169,7 +170,7 @@ def tools(
     schema: Annotated[str, typer.Option(help="Print the schemas: openai or anthropic.", metavar="FORM")] = "",
     tools: Tools = "all",
 ) -> None:
-    """List the tools of an assistant, with their cost.
+    """List the tools for assistants, with their cost.
 
     With --schema it prints them for function calling without a server.
 

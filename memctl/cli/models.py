@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memctl.cli import commands, progress, render
-from memctl.cli.invocation import current, store_root
+from memctl.cli.invocation import current, the_store
 from memctl.errors import argument
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ Row = tuple[str, str, str, str, str, str, str, str]
 
 
 def list_models(
-    every: Annotated[bool, typer.Option("--all", help="Also all other models of fastembed.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also list fastembed's other models.")] = False,
 ) -> None:
     """List the models, those in use first.
 
-    The blend is the share of full text and of vectors in a score; for a reranker, its own share.
+    The blend is the weight of full text and of vectors in a score; for a reranker, its own weight.
 
     Example: memctl model list
     """
     import os
 
-    from memctl import bootstrap, config
+    from memctl import bootstrap, stores
 
-    settings = config.load(store_root())
+    settings = stores.settings(the_store())
     used = {settings.model, settings.rerank} - {"none"} or {"none"}
     folder = bootstrap.cache_directory(os.environ) / "models"
     rows = _rows(settings, folder)
@@ -55,9 +55,9 @@ def _rows(settings: Settings, models: Path) -> list[Row]:
         (
             "builtin",
             catalogue.STATIC,
-            "English",
+            "English, Chinese",
             "256",
-            "8 MB",
+            "10 MB",
             _blend(0.5, 0.5),
             "shipped",
             "no network, milliseconds",
@@ -80,7 +80,7 @@ def _blend(lexical: float, vector: float) -> str:
 
 
 def _others(known: set[str], models: Path) -> list[Row]:
-    """The other models of fastembed, as it describes them."""
+    """Fastembed's other models, as it describes them."""
     from memctl.providers import catalogue, fastembed
 
     rows: list[Row] = []
@@ -145,7 +145,7 @@ def _fetch(name: str) -> None:
 
 
 def verify(
-    name: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="The model; the one in use otherwise.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="The model; default: the one in use.")] = None,
 ) -> None:
     """Check that a model is complete and works.
 
@@ -154,10 +154,10 @@ def verify(
     import os
     from dataclasses import replace
 
-    from memctl import bootstrap, config
+    from memctl import bootstrap, stores
     from memctl.providers import catalogue
 
-    settings = config.load(store_root())
+    settings = stores.settings(the_store())
     chosen, identity = name or settings.model, ""
     if catalogue.is_reranker(chosen):
         if reranker := bootstrap.need_reranker(settings, chosen, os.environ):
@@ -182,7 +182,7 @@ def use(
     """Choose a model: download it if needed, check it, use it.
 
     An embedding model replaces the current one, and every user's memories are embedded with it. A reranker is used
-    beside it; `memctl config set rerank none` turns it off.
+    in addition; `memctl config set rerank none` turns it off.
 
     Example: memctl model use builtin
     """
@@ -197,13 +197,13 @@ def use(
 def _use_reranker(name: str) -> None:
     import os
 
-    from memctl import bootstrap, config
+    from memctl import bootstrap, config, stores
 
-    root = store_root()
+    store = the_store()
     _fetch(name)
-    if reranker := bootstrap.need_reranker(config.load(root), name, os.environ):
+    if reranker := bootstrap.need_reranker(stores.settings(store), name, os.environ):
         reranker.verify()
-    config.save(root, "rerank", config.check("rerank", name))
+    store.save_setting("rerank", config.check("rerank", name))
     render.document({"rerank": name})
     render.say(f"using {name} to rerank the best hits of each query; `memctl config set rerank none` turns it off")
 
@@ -212,21 +212,20 @@ def _use_embedder(name: str) -> None:
     import os
     from dataclasses import replace
 
-    from memctl import bootstrap, config
-    from memctl.storage.files import layout
+    from memctl import bootstrap, stores
 
-    root = store_root()
-    settings = config.load(root)
+    store = the_store()
+    settings = stores.settings(store)
     _fetch(name)
     embedder = bootstrap.need_embedder(replace(settings, model=name), os.environ)
     if embedder:
         embedder.verify()
-    config.save(root, "model", name)
+    store.save_setting("model", name)
     embedded = {}
-    for user in [current.user] if current.user else layout.users(root):
-        with bootstrap.open_store(root, user) as store:
-            store.sync(progress=progress.working)
-            embedded[user] = store.engine.search.total()
+    for user in [current.user] if current.user else store.users():
+        with bootstrap.open_store(current.store, user) as opened:
+            opened.sync(progress=progress.working)
+            embedded[user] = opened.engine.search.total()
     render.document({"model": name, "embedded": embedded})
     entries = f"{sum(embedded.values())} entries of {len(embedded)} users"
     render.say(f"using {name}: " + ("full text only" if embedder is None else f"embedded {entries}"))

@@ -18,18 +18,18 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
     """The store that the global options name.
 
     Args:
-        quiet: do not report the state of the index at the end; the command does.
+        quiet: do not report the state of the index at the end, as the command does.
     """
     from memctl.bootstrap import open_store
     from memctl.cli import render
 
     with _progress_line(), open_store(current.store, current.user) as store:
-        for note in store.engine.untrusted:
+        for note in store.engine.setting_notes:
             render.warn(note)
         yield store
         if not quiet:
             render.stale_notice(store)
-            if note := store.engine.storage.unbelieved():
+            if note := store.engine.storage.unverified_note():
                 render.warn(note)
 
 
@@ -44,7 +44,7 @@ def opened_with(others: Sequence[str] | None) -> Iterator[tuple[MemoryStore, Sha
     from memctl.cli import render
 
     with _progress_line(), open_shared(current.store, current.user, others) as shared:
-        for note in shared.own.engine.untrusted:
+        for note in shared.own.engine.setting_notes:
             render.warn(note)
         yield shared.own, shared
         for store in shared.stores.values():

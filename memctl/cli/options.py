@@ -15,24 +15,33 @@ Kind = Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only this 
 Tag = Annotated[
     list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; a,b are two.", autocompletion=choices.tag)
 ]
+Source = Annotated[
+    list[str] | None, typer.Option("--source", help="Only from this source.", autocompletion=choices.source)
+]
+Sessions = Annotated[
+    list[str] | None,
+    typer.Option("--session", help="Only from this session.", autocompletion=choices.kept_session, metavar="ID"),
+]
 Since = Annotated[str | None, typer.Option(help="Only from this time on: a date, or 30d.", metavar="TIME")]
 Until = Annotated[str | None, typer.Option(help="Only before this time.", metavar="TIME")]
 AsOf = Annotated[
     str | None,
     typer.Option(
-        "--as-of", help="What was believed then: a time, an operation (op_…), or a git revision.", metavar="REV"
+        "--as-of", help="What was known at a time, after an operation (op_…), or in a git revision.", metavar="REV"
     ),
 ]
-ValidAt = Annotated[str | None, typer.Option("--valid-at", help="What was so then, as is known now.", metavar="TIME")]
-AllowSecret = Annotated[bool, typer.Option("--allow-secret", help="Store what looks like a secret as it is.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
-Now = Annotated[str | None, typer.Option("--now", help="Act as if it were this time.", metavar="TIME")]
+ValidAt = Annotated[str | None, typer.Option("--valid-at", help="What was true then, as known now.", metavar="TIME")]
+AllowSecret = Annotated[bool, typer.Option("--allow-secret", help="Store likely secrets unchanged.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done without doing it.")]
+Now = Annotated[
+    str | None, typer.Option("--now", help="Act as if it were this time; what is written is dated so.", metavar="TIME")
+]
 With = Annotated[
     list[str] | None,
     typer.Option(
         "--with", help="Also read this user's memories; may be repeated.", metavar="NAME", autocompletion=choices.user
     ),
 ]
-NoModel = Annotated[bool, typer.Option("--no-model", help="Rules alone, even where a language model is configured.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+NoModel = Annotated[bool, typer.Option("--no-model", help="Use rules only, even if a language model is configured.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 Session = Annotated[str, typer.Option("--session", help="The session.", autocompletion=choices.session, metavar="ID")]

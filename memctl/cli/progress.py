@@ -1,4 +1,4 @@
-"""The progress line on standard error, at a terminal: what is being done, and for how long, after the first second.
+"""The progress line on standard error, at a terminal, shown after the first second.
 
 A thread draws it repeatedly. It is cleared before anything else is printed.
 """

@@ -10,7 +10,7 @@ import typer
 from memctl.cli import choices, inputs, options, render
 from memctl.cli.ids import remember_rows
 from memctl.cli.opening import opened_with
-from memctl.cli.options import Category, Kind, Since, Tag, Until
+from memctl.cli.options import Category, Kind, Sessions, Since, Source, Tag, Until
 from memctl.cli.reranking import Rerank, reranker
 from memctl.present import answer
 
@@ -27,6 +27,8 @@ def query(
     category: Category = None,
     kind: Kind = None,
     tag: Tag = None,
+    source: Source = None,
+    session: Sessions = None,
     since: Since = None,
     until: Until = None,
     as_of: options.AsOf = None,
@@ -53,10 +55,10 @@ def query(
     with_: options.With = None,
     now: options.Now = None,
 ) -> None:
-    """Ask what is known about something, and what was said about it.
+    """Search memories, messages and documents.
 
-    The answer holds memories, messages of conversations, and passages of documents; --only chooses.
-    With --with it asks the memories of other users too, and changes none of them.
+    The answer contains memories, messages of conversations and passages of documents; --only selects one of them.
+    --with also searches the memories of other users, and changes none of them.
 
     Example: memctl query "what does Alice drink?" --top 5 --explain
     """
@@ -66,7 +68,8 @@ def query(
     then, revision = inputs.time_or_revision(as_of)
     valid = inputs.end_of_day(valid_at)
     _check_part(only, revision)
-    filters = inputs.filters(category, kind, tag, since, until, as_of=then, valid_at=valid, only=only)
+    of = {"sources": tuple(source or ()), "sessions": tuple(session or ())}
+    filters = inputs.filters(category, kind, tag, since, until, as_of=then, valid_at=valid, only=only, **of)
     with opened_with(with_) as (store, shared):
         stores, ask = (list(shared.stores.values()), shared.query) if shared else ([store], store.query)
         inputs.check_filters(stores, category, kind)
@@ -87,7 +90,7 @@ def query(
 
 
 def _prompt_texts(stores: Sequence[MemoryStore], result: QueryResult) -> list[str]:
-    """The hits as a prompt shows them; those of a revision without reflections, which are those of today."""
+    """The hits as a prompt shows them; for a past revision without reflections, of which only today's are known."""
     from memctl.context.shown import text_of
 
     if result.origin:
@@ -98,18 +101,18 @@ def _prompt_texts(stores: Sequence[MemoryStore], result: QueryResult) -> list[st
 
 
 def _check_part(only: str, revision: str) -> None:
-    """Refuse what `--only` cannot name.
+    """Check the value of `--only`.
 
     Raises:
-        UsageError: there is no such part of an answer, or a revision does not hold it.
+        UsageError: there is no such part, or revisions do not contain it.
     """
     from memctl.core.models import MEMORIES, PARTS
     from memctl.errors import UsageError
 
     inputs.check_choice("part of an answer", only or MEMORIES, PARTS)
     if revision and only not in ("", MEMORIES):
-        hint = "Give --as-of a date: messages are known by the time they were received."
-        raise UsageError(f"a revision holds memories, not {only}", hint=hint)
+        hint = "Give --as-of a date: messages are dated, but have no revisions."
+        raise UsageError(f"a revision contains memories, not {only}", hint=hint)
 
 
 def _of_revision(
@@ -118,7 +121,7 @@ def _of_revision(
     from memctl.errors import DegradedError, UsageError
 
     if len(stores) > 1:
-        raise UsageError("each user has other revisions", hint="Leave out --with, or give --as-of a date.")
+        raise UsageError("users have different revisions", hint="Leave out --with, or give --as-of a date.")
     result = stores[0].history.query(request, revision, now=now)
     if strict and result.degraded:
         raise DegradedError("; ".join(result.degraded))

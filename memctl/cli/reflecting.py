@@ -33,18 +33,18 @@ def reflect(
     since: Since = None,
     until: Until = None,
     stale: Annotated[bool, typer.Option("--stale", help="Rebuild all reflections whose sources have changed.")] = False,
-    title: Annotated[str, typer.Option(help="The heading; made from what the memories share otherwise.")] = "",
+    title: Annotated[str, typer.Option(help="The heading; default: what the memories have in common.")] = "",
     no_model: NoModel = False,
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:
     """Write or refresh a reflection from memories.
 
-    A Markdown summary: key points, grouped, each with its sources. Rules write it; where a language model is
-    configured, the model does, if the sources it names for each point support that point.
+    A Markdown summary: key points, grouped, each with its sources. Rules write it, or the language model, if one is
+    configured and the sources that it names support each point.
 
-    A selection by category, kind, tag, target or time is remembered: the reflection grows with what is added later.
-    An edited reflection is never overwritten: the new text is saved beside it as a proposal.
+    A selection by category, kind, tag, target or time is remembered, so that the reflection covers later memories too.
+    A reflection that you edited is never overwritten: the new text is saved next to it as a proposal.
 
     Example: memctl reflect --category work --title "What we learned about deploys"
     """
@@ -76,16 +76,16 @@ def _check_choice(ids: list[str], query: str | None, scope: Scope, stale: bool) 
 
     chosen = [bool(ids), bool(query) or not scope.empty, stale]
     if sum(chosen) > 1:
-        raise UsageError("give ids, options that choose, or --stale; only one of them")
+        raise UsageError("give only one of ids, options that select memories, and --stale")
     if not any(chosen):
         hint = "Give ids, --query, --category, --kind, --tag, --target, --since or --stale."
-        raise UsageError("nothing says which memories to reflect on", hint=hint)
+        raise UsageError("no memories were selected", hint=hint)
 
 
 def _chosen(
     store: MemoryStore, ids: list[str], query: str | None, scope: Scope, now: datetime
 ) -> tuple[list[Memory], Scope]:
-    """The memories to reflect on, and the scope to remember; a question gives none."""
+    """The memories to reflect on, and the scope to remember; for ids or a question, none."""
     from dataclasses import replace
 
     from memctl.core.models import MEMORIES, Query

@@ -1,4 +1,4 @@
-"""Everything that prints. Tables and colours only on a terminal, plain text into pipes, JSON where asked.
+"""Everything that prints. Tables and colours on a terminal, plain text in pipes, JSON if asked for.
 
 Text from a memory is data: control characters and terminal escapes are shown, never sent.
 """
@@ -35,7 +35,7 @@ def print_json(value: Any) -> None:
 
 
 def say(line: str = "") -> None:
-    """Print a line, unless `--json` is given. A line end within it is escaped; those before and after it stay."""
+    """Print a line, unless `--json` is given. Line breaks within it are escaped; leading and trailing ones are kept."""
     if not current.json:
         inner = line.strip("\n")
         before, _, after = line.partition(inner) if inner else ("", "", line)
@@ -70,7 +70,7 @@ def _write(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print a line to standard error, unless `--json` is given: documents hold their notes."""
+    """Print a line to standard error, unless `--json` is given: JSON documents include their notes."""
     if not current.json:
         _complain(text)
 
@@ -100,7 +100,7 @@ def confirm(question: str, reason: str, *, yes: bool, declined: str = "") -> Non
 
     Args:
         reason: why the command must be confirmed.
-        declined: the message of the error where the user says no; the command counts as interrupted without.
+        declined: the error message if the user says no; without one, the command counts as interrupted.
 
     Raises:
         RefusedError: there is no terminal to ask at, or the user said no.
@@ -118,7 +118,7 @@ def confirm(question: str, reason: str, *, yes: bool, declined: str = "") -> Non
 
 
 def need_terminal(reason: str) -> None:
-    """Refuse a command that must be confirmed where nobody can be asked.
+    """Check that the user can be asked for confirmation.
 
     Raises:
         RefusedError: standard input is not a terminal.
@@ -134,14 +134,14 @@ def on_terminal() -> bool:
 
 
 def _in_cell(text: str) -> str:
-    """The text without what starts another cell or row."""
+    """The text without tabs and line breaks, which would start another cell or row."""
     return clean(text).replace("\t", " ").replace("\n", " ")
 
 
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), *, wrap: bool = False
 ) -> None:
-    """Print a table: fitted to a terminal, its texts cut or (`wrap`) on several lines; tab-separated in a pipe."""
+    """Print a table: tab-separated in a pipe; fitted to a terminal, with texts cut or, with `wrap`, wrapped."""
     if current.json:
         return
     cells = [[_in_cell(str(cell)) for cell in row] for row in rows]
@@ -233,13 +233,13 @@ def query_markdown(result: QueryResult, texts: Sequence[str]) -> None:
 
 
 def degraded(notes: Sequence[str]) -> None:
-    """Say on standard error why an answer is worse than it should be."""
+    """Warn why an answer is degraded."""
     for note in notes:
         warn(f"degraded: {note}")
 
 
 def stale_notice(store: MemoryStore) -> None:
-    """Say on standard error where the index differs from the files."""
+    """Warn if the index differs from the files."""
     report = store.engine.report
     if report is None:
         return

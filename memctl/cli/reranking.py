@@ -15,14 +15,15 @@ _FLAG, _NAME = "--rerank", re.compile(r"(fastembed:|server(:|$))")
 Rerank = Annotated[
     str | None,
     typer.Option(
-        _FLAG, help="Rerank the best hits with the reranker of the settings, or this one; `none`: do not.",
+        _FLAG, help="Rerank the best hits with the reranker of the settings, or with this one; `none` turns it off.",
         metavar="[NAME]",
     ),
 ]  # fmt: skip
 
 
-def with_whole_values(args: list[str]) -> list[str]:
-    """The arguments with `--rerank` and its value in one word: only the name of a reranker after it is a value."""
+def with_joined_values(args: list[str]) -> list[str]:
+    """The arguments with `--rerank` and its value joined into one word; only the name of a reranker is taken for
+    one."""
     words: list[str] = []
     for at, word in enumerate(args):
         if word == "--":
@@ -35,7 +36,7 @@ def with_whole_values(args: list[str]) -> list[str]:
 
 
 def reranker(typed: str | None, settings: Settings) -> str:
-    """The name of the reranker that `--rerank` means; empty without the option.
+    """The name of the reranker for `--rerank`; empty without the option.
 
     Raises:
         UsageError: no reranker is named, and the settings have none.

@@ -53,9 +53,9 @@ def _row(info: SessionInfo) -> tuple[str, ...]:
 def show(
     session_id: SessionId = "main",
     last: Annotated[int, typer.Option("--last", "-n", min=0, help="Only the last N messages; 0 for all.")] = 0,
-    full: Annotated[bool, typer.Option("--full", help="Print messages whole.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print messages in full.")] = False,
     offload: Annotated[
-        str, typer.Option("--offload", help="Print the content that was offloaded under this reference.", metavar="REF")
+        str, typer.Option("--offload", help="Print the offloaded content with this reference.", metavar="REF")
     ] = "",
 ) -> None:  # fmt: skip
     """Show a session's messages.
@@ -111,8 +111,8 @@ def add(
 ) -> None:
     """Add a message to a session; the first message starts it.
 
-    If the session is then over a limit, a summary replaces old messages; these wait in the queue, and become an episode
-    with `memctl maintain` or at the end of the session.
+    If the session is then over a limit, a summary replaces old messages. They are queued, and become an episode with
+    `memctl maintain` or at the end of the session.
 
     Example: memctl session add user "Please move the deploy to Thursday"
     """
@@ -123,7 +123,7 @@ def add(
         added = conversation.add(message, role, now=moment, allow_secret=allow_secret)
         size = conversation.size()
         render.say(f"{session}: {counted(size.messages, 'message')}, {counted(size.tokens, 'token')}")
-        done = conversation.flush(now=moment)  # after the answer, which is not to wait for it
+        done = conversation.flush(now=moment)  # after the answer, which must not wait for it
     sizes = {"session": session, "id": added.id, "messages": size.messages, "tokens": size.tokens}
     render.document({**sizes, "compacted": reports.compacted(done) if done else None})
     if done:
@@ -159,10 +159,10 @@ def compact(
     no_model: NoModel = False,
     now: Now = None,
 ) -> None:  # fmt: skip
-    """Make room in a session that is over a limit.
+    """Compact a session that is over a limit.
 
     System messages, the user's first message and the last messages stay; a tool call and its result stay or leave
-    together. What leaves waits in the queue.
+    together. Messages that leave are queued.
 
     Example: memctl session compact --policy auto
     """
@@ -178,7 +178,7 @@ def _compacted_line(done: Compacted) -> str:
     if not done.done:
         return "nothing to do: the session is within its limits"
     steps = ", ".join(f"{number} {what}" for what, number in done.done.items())
-    return f"made room: {steps}; {counted(len(done.messages), 'message')} left"
+    return f"compacted: {steps}; {counted(len(done.messages), 'message')} left"
 
 
 def end(session_id: SessionId = "main", no_model: NoModel = False, now: Now = None) -> None:
@@ -193,12 +193,12 @@ def end(session_id: SessionId = "main", no_model: NoModel = False, now: Now = No
         ended = store.end_session(session_id, use_model=not no_model, now=inputs.moment(now))
     render.document(reports.ended(ended))
     _print_learned(ended.learned)
-    kept = "; its file stays: it holds components of other programs" if ended.kept else ""
+    kept = "; its file is kept, as it holds components of other programs" if ended.kept else ""
     render.say(f"ended {ended.session_id}{_left_out(ended)}{kept}")
 
 
 def _left_out(ended: Ended) -> str:
-    return f"; {counted(ended.left_out, 'message')} left: too few for an episode" if ended.left_out else ""
+    return f"; {counted(ended.left_out, 'message')} not kept as an episode: too few" if ended.left_out else ""
 
 
 def _print_learned(learned: tuple[Learned, ...]) -> None:
@@ -213,9 +213,9 @@ def _print_learned(learned: tuple[Learned, ...]) -> None:
 
 
 def flush(no_model: NoModel = False, now: Now = None) -> None:
-    """Do the deferred work of sessions: make room, end idle sessions, learn from the queue.
+    """Do the deferred work of sessions: compact them, end idle ones, learn from the queue.
 
-    `memctl maintain` does it too.
+    `memctl maintain` does this too.
 
     Example: memctl session flush
     """
@@ -252,7 +252,7 @@ def delete(
 
 
 GROUP = commands.Commands(
-    "Conversations of agents: a window within limits, and learning from what leaves it.\n\n"
+    "Conversations of agents: a window within limits, and learning from messages that leave it.\n\n"
     'Example: memctl session add user "Please move the deploy to Thursday"',
     {
         "list": list_sessions,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import choices, commands, render
-from memctl.cli.invocation import store_root
+from memctl.cli.invocation import the_store
 
 if TYPE_CHECKING:
     from memctl.trust import Server
@@ -20,9 +20,9 @@ def list_settings() -> None:
     """
     from dataclasses import fields
 
-    from memctl import config
+    from memctl import config, stores
 
-    settings, default = config.load(store_root()), config.Settings()
+    settings, default = stores.settings(the_store()), config.Settings()
     render.document({field.name: getattr(settings, field.name) for field in fields(settings)})
     rows = []
     for field in fields(settings):
@@ -43,10 +43,10 @@ def get(
 
     Example: memctl config get model
     """
-    from memctl import config
+    from memctl import config, stores
     from memctl.errors import UsageError
 
-    settings = vars(config.load(store_root()))
+    settings = vars(stores.settings(the_store()))
     if name not in settings:
         raise UsageError(f"there is no setting {name!r}", hint=config.near(name))
     render.document({name: settings[name]})
@@ -64,18 +64,42 @@ def set_(
     from memctl import config
 
     parsed = config.parse_value(name, value)
-    root = store_root()
-    config.save(root, name, parsed)
+    store = the_store()
+    store.save_setting(name, parsed)
     trusted = _trust_typed(name)
     render.document({name: parsed})
-    render.say(f"{name} is {_shown(parsed)} in {root / 'memctl.yaml'}{trusted}")
+    render.say(f"{name} is {_shown(parsed)} in {store.settings_name}{trusted}")
+
+
+def unset(
+    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=choices.setting)],
+) -> None:
+    """Remove one setting from memctl.yaml, so that its default applies again.
+
+    Example: memctl config unset decay_half_life_days
+    """
+    from memctl import config
+    from memctl.errors import UsageError
+
+    try:
+        value = config.default(name)
+    except UsageError:
+        if not the_store().remove_setting(name):
+            raise
+        render.document({name: None})
+        render.say(f"removed {name} from {the_store().settings_name}")
+        return
+    was_set = the_store().remove_setting(name)
+    render.document({name: value})
+    render.say(f"{name} is {_shown(value)}, the default" + ("" if was_set else "; it was not set"))
 
 
 def _trust_typed(name: str) -> str:
-    """Trust what the user typed: a value; an address, or another key for a trusted one; a note on that."""
+    """Trust what the user set: a value, an address, or a new key for a trusted address; returns a note for the
+    output."""
     import os
 
-    from memctl import bootstrap, config, trust
+    from memctl import bootstrap, stores, trust
 
     if _trust_value(name):
         return "; trusted on this machine"
@@ -83,7 +107,7 @@ def _trust_typed(name: str) -> str:
         return ""
 
     setting = name if name.endswith(trust.URL) else name.removesuffix(trust.KEY_VARIABLE) + trust.URL
-    server = bootstrap.servers(config.load(store_root())).get(setting)
+    server = bootstrap.servers(stores.settings(the_store())).get(setting)
     known = server is not None and any(one.address == server.address for one in trust.listed(os.environ))
     if server is None or trust.gets_key(server, os.environ) or not (name == setting or known):
         return ""
@@ -94,16 +118,16 @@ def _trust_typed(name: str) -> str:
 
 
 def _trust_value(name: str) -> bool:
-    """Trust the value of a setting in this store, if it needs trust; whether it does."""
+    """Trust the value of a setting in this store, if it needs trust; True if it does."""
     import os
 
-    from memctl import config, trust
+    from memctl import config, stores, trust
 
-    root = store_root()
-    settings = config.load(root)
+    store = the_store()
+    settings = stores.settings(store)
     if name not in config.risks(settings):
         return False
-    trust.add_value(trust.value_of(root, name, getattr(settings, name)), os.environ)
+    trust.add_value(trust.value_of(store.place, name, getattr(settings, name)), os.environ)
     return True
 
 
@@ -111,7 +135,7 @@ def trust(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The setting, such as llm_url or secrets; lists what needs trust otherwise.",
+            help="The setting, such as llm_url or secrets; without it, lists what needs trust.",
             metavar="[NAME]",
             autocompletion=choices.setting_to_trust,
         ),
@@ -120,8 +144,8 @@ def trust(
     """Allow a server or a value that memctl.yaml sets.
 
     A store may come from someone else, so its servers, and values that are less safe than the defaults, are not used
-    until you trust them. What `config set` sets is trusted at once. Servers on this machine need no trust for texts; a
-    key is sent to them only after this.
+    until you trust them. Values set with `config set` are trusted at once. Servers on this machine need no trust for
+    texts; a key is sent to them only after this.
 
     Example: memctl config trust llm_url
     """
@@ -162,7 +186,7 @@ def distrust(
     from memctl import trust as trusting
     from memctl.errors import NotFoundError
 
-    if trusting.remove_value(store_root(), name, os.environ):
+    if trusting.remove_value(the_store().place, name, os.environ):
         render.document({"setting": name, "trusted": False})
         render.say(f"{name} is no longer trusted")
         return
@@ -174,10 +198,10 @@ def distrust(
 
 
 def _named_server(name: str) -> Server:
-    from memctl import bootstrap, config
+    from memctl import bootstrap, stores
     from memctl.errors import UsageError
 
-    servers = bootstrap.servers(config.load(store_root()))
+    servers = bootstrap.servers(stores.settings(the_store()))
     if name not in servers:
         hint = f"These settings name servers: {', '.join(servers)}. `memctl config trust` lists what needs trust."
         raise UsageError(f"the setting {name!r} does not exist or needs no trust", hint=hint)
@@ -188,16 +212,17 @@ def _print_trust() -> None:
     """Print the servers that settings name, then other trusted servers, then the values that need trust."""
     import os
 
-    from memctl import bootstrap, config
+    from memctl import bootstrap, config, stores
     from memctl import trust as trusting
 
-    settings = config.load(store_root())
+    place = the_store().place
+    settings = stores.settings(the_store())
     named = bootstrap.servers(settings)
     servers = [(name, server, _state(server)) for name, server in named.items()]
     servers += [("", server, "trusted") for server in trusting.listed(os.environ) if server not in named.values()]
     values, known = {name: getattr(settings, name) for name in config.risks(settings)}, trusting.values(os.environ)
     states = {
-        name: "trusted" if trusting.value_of(store_root(), name, value) in known else "not trusted"
+        name: "trusted" if trusting.value_of(place, name, value) in known else "not trusted"
         for name, value in values.items()
     }
     listed = [{"setting": name, **server._asdict(), "state": state} for name, server, state in servers]
@@ -219,6 +244,6 @@ def _state(server: Server) -> str:
 
 CONFIG = commands.Commands(
     "Show and change the settings of the store.\n\nExample: memctl config set decay_half_life_days 120",
-    {"list": list_settings, "get": get, "set": set_, "trust": trust, "distrust": distrust},
+    {"list": list_settings, "get": get, "set": set_, "unset": unset, "trust": trust, "distrust": distrust},
     alone=list_settings,
 )

@@ -23,7 +23,7 @@ def show(
     ids: ShownIds,
     history: Annotated[bool, typer.Option("--history", help="Also the earlier values of a fact.")] = False,
 ) -> None:
-    """Print memories with their reflections, and messages with what was said before and after.
+    """Print memories with their reflections, and messages with those before and after them.
 
     Example: memctl show mem_20251214_1a2b
     """
@@ -35,7 +35,7 @@ def show(
 
 
 class _MessagePage(NamedTuple):
-    """A message and those around it."""
+    """A message and its neighbours."""
 
     message_id: str
     messages: list[KeptMessage]
@@ -48,7 +48,7 @@ class _MessagePage(NamedTuple):
 
 
 class _MemoryPage(NamedTuple):
-    """A memory, its reflection, and why the reflection cannot be read."""
+    """A memory, its reflection, and why the reflection is unreadable."""
 
     memory: Memory
     reflection: Reflection | None
@@ -63,7 +63,7 @@ class _MemoryPage(NamedTuple):
 
 
 def _pages(store: MemoryStore, typed: str, history: bool) -> list[_MemoryPage] | list[_MessagePage]:
-    """What an id names: a memory, with `history` also the earlier values of its fact; or a message."""
+    """The pages for an id: a memory, with `history` also the earlier values of its fact; or a message."""
     from memctl.errors import NotFoundError
 
     try:

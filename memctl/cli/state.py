@@ -42,9 +42,9 @@ def adopt(
 ) -> None:
     """Sign local state that came with the folder, so that memctl uses it.
 
-    For a restored backup, an archive with its log, a folder from another machine of yours, or the log of an earlier
-    version. Then its operations can be undone, its receipts count, and its sessions are learned from. An interrupted
-    operation is completed. Do not adopt what a stranger sent you.
+    Use it for a restored backup, an archive with its log, a folder from another machine of yours, or the log of an
+    earlier version. Its operations can then be undone, its receipts count, and its sessions are learned from. An
+    interrupted operation is completed. Do not adopt what a stranger sent you.
 
     Example: memctl state adopt --dry-run
     """
@@ -54,7 +54,7 @@ def adopt(
         _print(state)
         if state.entries and not dry_run:
             render.confirm(
-                "Do you know where all of this comes from, and adopt it?",
+                "Adopt all of this? Only do so if you know where it comes from.",
                 "adopting changes what memctl trusts",
                 yes=yes,
             )
@@ -106,7 +106,7 @@ def _described(entry: Entry, finished: set[str] | None = None) -> str:
 
 
 def _effect(line: dict[str, Any]) -> str:
-    """What an operation does, by its contents; the name of its command may be false."""
+    """What an operation does, from its contents; the name of its command may be forged."""
     from memctl.storage.files import journal
     from memctl.storage.files.layout import path_of
 
@@ -123,7 +123,7 @@ def _effect(line: dict[str, Any]) -> str:
         ("writes", [path_of(s.name) for s in files if s.after is not None]),
         ("adds lines to", [line.log for line in operation.lines if line.added]),
         ("removes lines from", [line.log for line in operation.lines if not line.added]),
-        ("settles conflicts in", ["memory.json"] if operation.header else []),
+        ("resolves conflicts in", ["memory.json"] if operation.header else []),
     ]
     return "; ".join(f"{verb} {plain.some(names, 3)}" for verb, names in parts if names) or "nothing"
 

@@ -92,8 +92,8 @@ def suggest(
 ) -> None:
     """Propose arguments for a call that failed.
 
-    From `history`: the fitting strategy with the best score; else from the language model (`llm`), if one is
-    configured; else `none`. Changes nothing. With --with it also looks at other users' strategies.
+    The origin is `history` for the best matching strategy, `llm` for a proposal of the language model, if one is
+    configured, else `none`. Changes nothing. --with also searches other users' strategies.
 
     Example: memctl strategy suggest --tool search --error ValueError --args '{"q": ""}'
     """
@@ -221,8 +221,8 @@ def report(
 ) -> None:
     """Write or refresh the report on all strategies: a reflection.
 
-    Common errors, what helped by tool and by error, what several tools share, what failed. An edited report is never
-    overwritten: the new text is saved beside it as a proposal.
+    Common errors, what helped by tool and by error, what several tools share, what failed. A report that you edited is
+    never overwritten: the new text is saved next to it as a proposal.
 
     Example: memctl strategy report --title "What our tools taught us"
     """
@@ -244,9 +244,9 @@ def warn(
     arguments: Annotated[str, typer.Argument(help=f"The arguments: {_JSON_HELP}.", metavar="ARGS")],
     context: Context = None,
 ) -> None:
-    """Warn, before a call, that history predicts its failure.
+    """Warn, before a call, if history predicts that it fails.
 
-    `will fail`: this fault alone made a call fail before. `may fail`: another value could work.
+    `will fail`: this fault alone made an earlier call fail. `may fail`: another value could work.
 
     Example: memctl strategy warn search_documents '{"query": ""}'
     """
@@ -285,10 +285,10 @@ class _Objects:
         return {} if text is None else self.need(text, name)
 
     def need(self, text: str, name: str) -> dict[str, Any]:
-        """The object that an argument holds or names.
+        """The JSON object in an argument, in the file that it names, or in standard input.
 
         Raises:
-            UsageError: it is not a JSON object; with line and column.
+            UsageError: it is not a JSON object; the message says line and column.
             NotFoundError: there is no such file.
         """
         return inputs.json_object(self._source(text, name), name)

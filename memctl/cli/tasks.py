@@ -26,7 +26,7 @@ Lessons = Annotated[
 
 
 def start(
-    goal: Annotated[list[str], typer.Argument(help="What is to be done.", metavar="GOAL...")],
+    goal: Annotated[list[str], typer.Argument(help="What to do.", metavar="GOAL...")],
     session: options.Session = "main",
     plan: Annotated[
         list[str] | None, typer.Option("--plan", help="A step of the plan; may be repeated.", metavar="STEP")
@@ -65,7 +65,7 @@ def _print(store: MemoryStore, task: Task) -> None:
 
 def step(
     description: Annotated[
-        list[str] | None, typer.Argument(help="The step; the next of the plan otherwise.", metavar="[TEXT...]")
+        list[str] | None, typer.Argument(help="The step; default: the next of the plan.", metavar="[TEXT...]")
     ] = None,
     session: options.Session = "main",
     tool: Annotated[str, typer.Option("--tool", help="The tool that is called.", metavar="NAME")] = "",
@@ -126,9 +126,9 @@ def note(
 def complete(
     summary: Annotated[list[str] | None, typer.Argument(help="The outcome.", metavar="[TEXT...]")] = None,
     session: options.Session = "main",
-    approach: Annotated[str, typer.Option(help="How it was done; its steps otherwise.", metavar="TEXT")] = "",
+    approach: Annotated[str, typer.Option(help="How it was done; default: its steps.", metavar="TEXT")] = "",
     lesson: Lessons = None,
-    partial: Annotated[bool, typer.Option("--partial", help="It was done in part.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="It was done only in part.")] = False,
     no_model: NoModel = False,
     now: Now = None,
 ) -> None:
@@ -170,7 +170,7 @@ def _print_closed(closed: Closed) -> None:
     if record := closed.strategy:
         seen = f"confidence {record.confidence:.2f}, seen {plain.times(record.mentions)}"
         render.say(f"strategy {record.memory_id} ({seen}): {plain.one_line(record.content, 200)}")
-        edited = " (its own was edited by hand and left alone)" if ".proposed." in closed.reflection else ""
+        edited = " (a proposal: the original was edited by hand)" if ".proposed." in closed.reflection else ""
         render.say(f"  in {closed.reflection}{edited}")
     for recovery in closed.recoveries:
         render.say(f"recovery {_line(recovery.memory)}")
@@ -220,11 +220,11 @@ def feedback(
     text: Annotated[list[str], typer.Argument(help="What the user says.", metavar="TEXT...")],
     session: options.Session = "main",
     task: Annotated[
-        str, typer.Option(help="The task; the session's current or last one otherwise.", metavar="TASK")
+        str, typer.Option(help="The task; default: the session's current or last one.", metavar="TASK")
     ] = "",
     now: Now = None,
 ) -> None:
-    """Keep what the user says about a task, as an episode of its own.
+    """Store the user's feedback on a task as an episode.
 
     Example: memctl task feedback "Next time ask before you restart it"
     """

@@ -1,4 +1,4 @@
-"""`memctl transcripts`: the messages that are kept word for word, how to delete them, and how to keep none."""
+"""`memctl transcripts`: show, delete and pause the messages that are kept word for word."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
 MANY = 20
-"""How many messages are deleted without confirmation, less one."""
+"""Deleting this many messages needs confirmation."""
 
 
 def _complete_shown(incomplete: str) -> list[Any]:
@@ -42,7 +42,7 @@ def show(
     which: Annotated[
         str,
         typer.Argument(
-            help="A session (its last run), a run, or a message; a summary otherwise.",
+            help="A session (its last run), a run, or a message; without it, a summary.",
             autocompletion=_complete_shown, metavar="[SESSION|RUN|MESSAGE]",
         ),
     ] = "",
@@ -50,7 +50,7 @@ def show(
         int, typer.Option("--around", help="With a message: how many before and after it.", min=0, metavar="N")
     ] = 2,
     last: Annotated[int, typer.Option("--last", "-n", min=0, help="Only the last N messages; 0 for all.")] = 0,
-    full: Annotated[bool, typer.Option("--full", help="Print messages whole.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print messages in full.")] = False,
     now: Now = None,
 ) -> None:  # fmt: skip
     """Print messages; or how many are kept, since when, and their size.
@@ -157,7 +157,7 @@ def delete(
 ) -> None:  # fmt: skip
     """Delete messages: by their ids, of a session, of a run, or of a time.
 
-    Nothing more is learned from them. What was learned before stays; `memctl forget` deletes that. `memctl undo`
+    Nothing more is learned from them. Memories learned earlier stay; `memctl forget` deletes them. `memctl undo`
     restores the messages for 30 days (setting `transcript_deleted_days`).
 
     Example: memctl transcripts delete --session main --until 2026-01-01 --dry-run
@@ -181,7 +181,7 @@ def _selected(
     """The ids of the messages to delete.
 
     Raises:
-        UsageError: the options name none, or in more than one way.
+        UsageError: the options select no messages, or in more than one way.
         NotFoundError: there are no such messages.
     """
     from memctl.errors import NotFoundError, UsageError
@@ -208,18 +208,18 @@ def _print_deleted(ids: Sequence[str], learned: Sequence[Memory], dry_run: bool)
     render.document({"dry_run": dry_run, "deleted": list(ids), "learned_from_them": derived})
     render.say(f"{'would delete' if dry_run else 'deleted'} {counted(len(ids), 'message')}")
     if learned:
-        render.say("what was learned from them stays; `memctl forget` deletes it:")
+        render.say("memories learned from them stay; `memctl forget` deletes them:")
     for memory in learned:
         render.say(f"  {memory.memory_id}  {plain.one_line(memory.content, 60)}")
     if not dry_run:
-        render.say("bring them back with `memctl undo`")
+        render.say("restore them with `memctl undo`")
 
 
 def pause(session: Session = "") -> None:
     """Keep no messages from now on, on this machine.
 
     Agents work as before and see the messages in the window of their session until it ends; nothing is learned from
-    them, and they are not kept later either. A pause lasts until `resume`.
+    them, and they are not stored later either. A pause lasts until `resume`.
 
     Example: memctl transcripts pause --session private
     """

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memctl.cli import choices, commands, options, render
-from memctl.cli.invocation import store_root
+from memctl.cli.invocation import current, the_database, the_store
 from memctl.core.names import check_user_name
+
+if TYPE_CHECKING:
+    from memctl.stores import DatabaseStore
 
 
 def list_users() -> None:
@@ -17,30 +20,28 @@ def list_users() -> None:
     Example: memctl user list
     """
     from memctl.errors import NotFoundError
-    from memctl.storage.files import layout
 
-    root = store_root()
-    names = layout.users(root)
-    if not names and not (root / layout.CONFIG_NAME).exists():
-        raise NotFoundError(f"there is no memory store in {root}", hint="Create one with `memctl init`.")
+    store = the_store()
+    names = store.users()
+    if not names and not store.exists():
+        raise NotFoundError(f"there is no memory store in {store.name}", hint="Create one with `memctl init`.")
     render.document(names)
     render.table(("user",), [(name,) for name in names])
 
 
 def add(name: Annotated[str, typer.Argument(help="The new user's name.", metavar="NAME")]) -> None:
-    """Create the folder of a user.
+    """Create a user.
 
     Example: memctl user add bob
     """
     from memctl.errors import RefusedError
-    from memctl.storage.files import layout
 
-    root = store_root()
-    if check_user_name(name) in layout.users(root):
-        raise RefusedError(f"{root} already has a user {name!r}")
-    folder = layout.create_user(root, name)
-    render.document({"user": folder.name, "folder": str(folder.root)})
-    render.say(f"created {folder.root}")
+    store = the_store()
+    if check_user_name(name) in store.users():
+        raise RefusedError(f"{store.name} already has a user {name!r}")
+    place = store.create_user(name)
+    render.document({"user": check_user_name(name), "folder": place})
+    render.say(f"created {place}" if store.is_folder else f"created the user {check_user_name(name)} in {place}")
 
 
 def remove(
@@ -54,23 +55,62 @@ def remove(
 
     Example: memctl user remove bob --yes
     """
-    import shutil
-
-    from memctl.errors import RefusedError
-    from memctl.storage.files import layout, lock
-
-    folder = layout.find_user(store_root(), name)
-    if folder.root.is_symlink():
-        raise RefusedError(f"{folder.root} is a link to another folder", hint="Remove the link itself with `rm`.")
-    question = f"Remove {folder.root} with everything in it? This cannot be undone."
+    store = the_store()
+    place = store.removable(name)
+    question = f"Remove {place} with everything in it? This cannot be undone."
     render.confirm(question, f"removing {name!r} cannot be undone", yes=yes)
-    with lock.exclusive(folder.lock, timeout=10):
-        shutil.rmtree(folder.root)
+    store.remove_user(name)
     render.document({"removed": name})
-    render.say(f"removed {folder.root}")
+    render.say(f"removed {place}")
+
+
+Reader = Annotated[str, typer.Argument(metavar="NAME", help="Another user.", autocompletion=choices.user)]
+
+
+def share(name: Reader) -> None:
+    """Let another user of a database read your memories and documents, with --with.
+
+    Messages and history are never shared. In a folder, whoever may read the files can read them.
+
+    Example: memctl user share bob --user alice
+    """
+    database = the_database("sharing is for databases", _WITHOUT)
+    owner = _owner(database)
+    new = database.share(owner, database.find_user(name))
+    render.document({"user": owner, "reader": name, "shared": True})
+    render.say(f"{name} can read the memories of {owner}" + ("" if new else " already"))
+
+
+def unshare(name: Reader) -> None:
+    """Take back `user share`.
+
+    Example: memctl user unshare bob --user alice
+    """
+    from memctl.errors import NotFoundError
+
+    database = the_database("sharing is for databases", _WITHOUT)
+    owner = _owner(database)
+    if not database.unshare(owner, check_user_name(name)):
+        raise NotFoundError(f"the memories of {owner} are not shared with {name}")
+    render.document({"user": owner, "reader": name, "shared": False})
+    render.say(f"{name} can no longer read the memories of {owner}")
+
+
+_WITHOUT = "Whoever may read the files can read them with --with; `chmod` changes that."
+
+
+def _owner(database: DatabaseStore) -> str:
+    """The user whose memories are meant."""
+    import os
+
+    from memctl import stores
+    from memctl.storage.files import layout
+
+    named = current.user or os.environ.get(layout.USER_VARIABLE) or stores.settings(database).user
+    return stores.chosen_user(database, named)
 
 
 GROUP = commands.Commands(
-    "List, add and remove users.\n\nExample: memctl user add bob",
-    {"list": list_users, "add": add, "remove": remove},
+    "List, add and remove users; share memories in a database.\n\nExample: memctl user add bob",
+    {"list": list_users, "add": add, "remove": remove, "share": share, "unshare": unshare},
 )

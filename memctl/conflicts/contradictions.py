@@ -17,10 +17,13 @@ from itertools import combinations
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
 from memctl.core.text.language import has_chinese
-from memctl.judgement.chinese import meeting
+from memctl.judgement import lexicon
+from memctl.judgement.alignment import POLARITY, VALUE, Clash
 from memctl.judgement.claims import claims
-from memctl.judgement.contradiction import Points, clash, may_clash, points
-from memctl.judgement.difference import POLARITY, VALUE, Clash
+from memctl.judgement.contradiction import clash
+from memctl.judgement.looking import Looking, Points, meeting, points
+from memctl.judgement.relations import counted_noun
+from memctl.judgement.subject import person
 from memctl.judgement.wording import NAME, WORD, Sentence
 
 CANDIDATE_KIND, KEY = "candidate", "key"
@@ -80,13 +83,18 @@ def shared(memories: Iterable[Memory], names: Sequence[str]) -> list[Memory]:
     ]
 
 
+def may_conflict(memory: Memory) -> bool:
+    """Whether a memory says something that another may contradict, or names one; a large store has many others."""
+    return bool(_is_fact(memory) or memory.key or memory.conflicts_with)
+
+
 def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -> list[Contradiction]:
     """All contradictions: waiting candidates first, then by score.
 
     Args:
         names: what the one whose memories these are is called; a name that most memories begin with is found alone.
     """
-    known = [memory for memory in memories if memory.expires_at is None or memory.expires_at > now]
+    known = _living(memories, now)
     best: dict[frozenset[str], Contradiction] = {}
     for found in (*_waiting(known), *_keyed(known), *_free(known, names)):
         pair = frozenset(found.ids)
@@ -143,24 +151,33 @@ def _keyed(memories: Sequence[Memory]) -> Iterator[Contradiction]:
             groups[memory.category, memory.key].append(memory)
     for group in groups.values():
         for one, other in combinations(group[-BLOCK:], 2):
-            if one.value != other.value and not settled(one, other) and _at_one_time(one, other):
+            if one.value != other.value and not settled(one, other) and at_one_time(one, other):
                 yield _pair(one, other, KEY, 1.0, _values(one, other))
 
 
 # Free text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Said:
-    """A claim of a memory, and the words by which it meets others."""
+    """A claim of a memory, and the words by which it meets others, in order."""
 
     memory: Memory
     points: Points
-    keys: frozenset[str]
+    keys: tuple[str, ...]
 
 
 def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
     return _compared(list(filter(_is_fact, memories)), names)
+
+
+def facts(memories: Iterable[Memory], now: datetime) -> list[Memory]:
+    """The memories of which two can contradict each other."""
+    return list(filter(_is_fact, _living(memories, now)))
+
+
+def _living(memories: Iterable[Memory], now: datetime) -> list[Memory]:
+    return [memory for memory in memories if memory.expires_at is None or memory.expires_at > now]
 
 
 def _is_fact(memory: Memory) -> bool:
@@ -175,14 +192,17 @@ def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> It
     """What one memory contradicts of some others, which are compared with it alone."""
     facts = list(filter(_is_fact, others)) if _is_fact(memory) else []
     known = aliases([memory, *facts], names)
-    own, rest = _claimed([memory], known), _claimed(facts, known)
-    pairs = ((one, other) for one in own for other in rest if may_clash(one.points, other.points))
+    own, rest = (_claimed(each, known, met_by_words=False) for each in ([memory], facts))
+    looking = [(one, Looking(one.points)) for one in own]
+    pairs = ((one, other) for one, look in looking for other in rest if look.may_clash(other.points))
     return _clashing(map(_older_first, pairs))
 
 
-def _claimed(memories: Iterable[Memory], known: frozenset[str]) -> list[_Said]:
+def _claimed(memories: Iterable[Memory], known: frozenset[str], *, met_by_words: bool = True) -> list[_Said]:
     found = ((memory, claim) for memory in memories for claim in claims(memory.content, known))
-    return [_Said(memory, points(claim), _content(claim)) for memory, claim in found]
+    return [
+        _Said(memory, points(claim), tuple(sorted(_content(claim))) if met_by_words else ()) for memory, claim in found
+    ]
 
 
 def _clashing(pairs: Iterable[tuple[_Said, _Said]]) -> Iterator[Contradiction]:
@@ -190,7 +210,7 @@ def _clashing(pairs: Iterable[tuple[_Said, _Said]]) -> Iterator[Contradiction]:
         if one.memory.content == other.memory.content:
             continue
         found = clash(one.points.sentence, other.points.sentence)
-        if found and not settled(one.memory, other.memory) and _at_one_time(one.memory, other.memory):
+        if found and not settled(one.memory, other.memory) and at_one_time(one.memory, other.memory):
             yield _pair(one.memory, other.memory, found.kind, _score(found), _evidence(found))
 
 
@@ -200,9 +220,28 @@ def _older_first(pair: tuple[_Said, _Said]) -> tuple[_Said, _Said]:
 
 
 def _content(claim: Sentence) -> frozenset[str]:
-    if claim.language == "zh":
-        return meeting(claim)
-    return frozenset(part for word in claim.words if word.kind in (WORD, NAME) for part in (word.key, word.stem))
+    words = [word for word in claim.words if word.kind in (WORD, NAME)]
+    named = [*(word.stem for word in words), *filter(None, map(counted_noun, claim.words))]
+    kinds_of = (kind for name in named for kind in lexicon.kinds().get(name, ()))
+    own = meeting(claim) if claim.language == "zh" else frozenset((*named, *(word.key for word in words)))
+    keys = own.union(kinds_of)
+    return keys | _opposed(word.stem for word in words) | _measured(claim) if person(claim) else keys
+
+
+def _measured(claim: Sentence) -> frozenset[str]:
+    """Keys for what is an amount of: "I am 1.78 m" and "I'm 1.83 m" share no word."""
+    return frozenset(f"\0{word.quantity.type}" for word in claim.words if word.quantity)
+
+
+def _opposed(stems: Iterable[str]) -> frozenset[str]:
+    """One key for two words that exclude each other: "I am married" and "I am single" share no other."""
+    return frozenset("\0".join(sorted((stem, other))) for stem in stems for other in lexicon.excluded(stem))
+
+
+def opposites(text: str) -> list[str]:
+    """Terms of what contradicts a text although it shares no word with it: of "I am single", what "married" gives."""
+    short = (claim for claim in claims(text) if person(claim))
+    return sorted({other for claim in short for word in claim.words for other in lexicon.excluded(word.stem)})
 
 
 def _score(found: Clash) -> float:
@@ -216,7 +255,7 @@ def _evidence(found: Clash) -> tuple[str, ...]:
     one, other = (
         ("" if chinese else " ").join(word.text for word in words) or "—" for words in (found.one, found.other)
     )
-    return (f"same: {same}", f"{one} ≠ {other}")
+    return (*((f"same: {same}",) if same else ()), f"{one} ≠ {other}")
 
 
 def aliases(memories: Sequence[Memory], names: Iterable[str]) -> frozenset[str]:
@@ -243,7 +282,7 @@ def settled(one: Memory, other: Memory) -> bool:
     return False
 
 
-def _at_one_time(one: Memory, other: Memory) -> bool:
+def at_one_time(one: Memory, other: Memory) -> bool:
     """Whether there may be a moment at which both hold."""
     ended = (one.valid_to and other.valid_from and one.valid_to <= other.valid_from) or (
         other.valid_to and one.valid_from and other.valid_to <= one.valid_from
@@ -255,36 +294,43 @@ def _at_one_time(one: Memory, other: Memory) -> bool:
 
 
 def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
-    """Claims that share one of their rarest words, the older memory's first."""
+    """Claims that share one of their rarest words, each pair once, the older memory's first."""
     blocks = _blocks(said)
-    for one in said:
-        rarest = nsmallest(RAREST, _keys(one.keys, blocks), key=lambda key: (len(blocks[key]), key))
-        others = {id(other): other for key in rarest for other in blocks[key]}
-        for other in others.values():
-            if one.memory is not other.memory and may_clash(one.points, other.points):
+    rarest: list[list[str]] = []
+    for number, one in enumerate(said):
+        keys, look = _keys(one.keys, blocks), Looking(one.points)
+        rarest.append(nsmallest(RAREST, keys, key=lambda key: (len(blocks[key]), key)))
+        own = frozenset(keys)
+        for at in dict.fromkeys(at for key in rarest[number] for at in blocks[key]):
+            if at < number and not own.isdisjoint(rarest[at]):
+                continue  # they have met
+            other = said[at]
+            if one.memory is not other.memory and look.may_clash(other.points):
                 yield _older_first((one, other))
 
 
-def _blocks(said: Sequence[_Said]) -> dict[str, list[_Said]]:
-    """Claims by word; a word too many share is joined with the next, and left out where that does not help."""
-    single = _grouped((word, each) for each in said for word in each.keys)
-    common = {word for word, group in single.items() if len(group) > BLOCK}
+def _blocks(said: Sequence[_Said]) -> dict[str, list[int]]:
+    """Places of claims by word; a word too many share is joined with the next, and left out if that does not help."""
+    counts = Counter(word for each in said for word in each.keys)
+    single = _grouped((word, at) for at, each in enumerate(said) for word in each.keys if 1 < counts[word] <= BLOCK)
+    common = {word for word, count in counts.items() if count > BLOCK}
     double = _grouped(
-        (f"{a}\1{b}", each) for each in said for a, b in combinations(sorted(common & each.keys)[:MOST_COMMON], 2)
+        (f"{a}\1{b}", at)
+        for at, each in enumerate(said)
+        for a, b in combinations([word for word in each.keys if word in common][:MOST_COMMON], 2)
     )
     return {key: group for key, group in (single | double).items() if 1 < len(group) <= BLOCK}
 
 
-def _grouped(pairs: Iterable[tuple[str, _Said]]) -> dict[str, list[_Said]]:
-    found: dict[str, list[_Said]] = defaultdict(list)
-    for word, each in pairs:
-        found[word].append(each)
+def _grouped(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for word, at in pairs:
+        found[word].append(at)
     return found
 
 
-def _keys(words: Iterable[str], blocks: Mapping[str, Sequence[_Said]]) -> list[str]:
+def _keys(words: Sequence[str], blocks: Mapping[str, Sequence[int]]) -> list[str]:
     """The blocks of some words, alone and by two."""
-    wanted = sorted(words)
-    single = [word for word in wanted if word in blocks]
-    common = [word for word in wanted if word not in blocks][:MOST_COMMON]
+    single = [word for word in words if word in blocks]
+    common = [word for word in words if word not in blocks][:MOST_COMMON]
     return single + [key for a, b in combinations(common, 2) if (key := f"{a}\1{b}") in blocks]

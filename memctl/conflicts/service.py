@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memctl.core import kinds, records, times
@@ -30,18 +31,24 @@ OURS, THEIRS = "ours", "theirs"
 
 NEWEST = "newest"
 
-_RAREST, _COMPARED = 8, 40
+_RAREST, _COMPARED = 8, 20
 """By how many of its words what a record may contradict is looked for, and how many memories are compared with it."""
 
 
 @dataclass(frozen=True)
 class OpenConflicts:
-    """All that waits for a decision: `noted` are entries of `memory.json` as they stand there, of any form; `messages`
-    those that were changed on both sides of a merge."""
+    """All that waits for a decision.
+
+    Args:
+        noted: entries of `memory.json` as they stand there, of any form.
+        messages: those that were changed on both sides of a merge.
+        notes: why the language model did not answer; empty where it did, or none is configured.
+    """
 
     found: tuple[Contradiction, ...] = ()
     noted: tuple[Mapping[str, Any], ...] = ()
     messages: tuple[Differing, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,12 @@ class Conflicts:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def open(self, *, now: datetime | None = None) -> OpenConflicts:
+    def open(self, *, use_model: bool = True, now: datetime | None = None) -> OpenConflicts:
         """Look for contradictions; no file is changed.
+
+        Args:
+            use_model: also ask the language model, where one is configured, about near facts of which the rules say
+                nothing.
 
         Returns:
             candidates that wait to be confirmed, contradictions in key/value facts and free text, and what
@@ -79,13 +90,41 @@ class Conflicts:
         """
         from memctl.conflicts import contradictions
 
+        now = now or times.utc_now()
         self._engine.refresh()
         view = self._engine.view()
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
-        contradicting = contradictions.find(view.all(), now or times.utc_now(), (self._engine.user,))
+        memories = [memory for memory in view.all() if contradictions.may_conflict(memory)]
+        named = {each for memory in memories for each in memory.conflicts_with}
+        memories += filter(None, map(view.get, named - {memory.memory_id for memory in memories}))
+        contradicting = contradictions.find(memories, now, (self._engine.user,))
+        known = {*pairs, *(frozenset(each.ids) for each in contradicting)}
+        judged, notes = self._judged(view, known, now) if use_model else ([], ())
+        found = (each for each in (*contradicting, *judged) if frozenset(each.ids) not in pairs)
         messages = tuple(self._engine.storage.messages.differing())
-        return OpenConflicts(tuple(f for f in contradicting if frozenset(f.ids) not in pairs), tuple(noted), messages)
+        return OpenConflicts(tuple(found), tuple(noted), messages, notes)
+
+    def _judged(
+        self, view: View, known: Collection[frozenset[str]], now: datetime
+    ) -> tuple[list[Contradiction], tuple[str, ...]]:
+        """What the language model finds among the newest facts beside the pairs that are known, and notes on it."""
+        if problem := self._engine.llm_problem:
+            return [], (f"rules alone: {problem}",)
+        embedder = self._engine.ready_embedder() if self._engine.has_llm else None
+        if embedder is None:
+            return [], ()
+        from memctl.conflicts import contradictions, judging
+
+        newest = sorted(contradictions.facts(view.all(), now), key=contradictions.age_order)[-judging.MOST_FACTS :]
+        pairs = judging.near(newest, embedder.embed([memory.content for memory in newest]), known)
+        contradicting: list[Contradiction] = []
+        for batch in judging.batches(pairs):
+            answer = self._engine.ask(judging.asked(batch), partial(judging.checked, pairs=batch), judging.VERDICTS)
+            if answer.problem:
+                return contradicting, answer.notes("rules alone for some near pairs")
+            contradicting += answer.value or ()
+        return contradicting, ()
 
     def against(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
         """Active memories that a record seems to contradict: of those that share its rarest words or its key.
@@ -95,21 +134,21 @@ class Conflicts:
         from memctl.conflicts import contradictions
 
         now = now or times.utc_now()
-        words = retrieve.telling_terms(memory.content)
+        words = [*retrieve.content_terms(memory.content), *contradictions.opposites(memory.content)]
         eligible = Filters(kinds=tuple(row.name for row in kinds.TABLE.values() if row.contradicts))
         matches = self._engine.search.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
         near = [match.memory for match in matches]
         if memory.key:
-            near += [
-                m
-                for category in self._engine.settings.categories
-                for m in self._engine.view().with_key(category, memory.key)
-            ]
+            near += self._engine.view().with_key(memory.category, memory.key)
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
         living = [m for m in others.values() if m.expires_at is None or m.expires_at > now]
         contradicting = contradictions.of_one(memory, living, (self._engine.user,))
         ids = [each for one in contradicting for each in one.ids]
-        same_key = [i for i, m in others.items() if memory.key and m.key == memory.key and m.value != memory.value]
+        same_key = [
+            each
+            for each, m in others.items()
+            if memory.key and (m.category, m.key) == (memory.category, memory.key) and m.value != memory.value
+        ]
         return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)) if each in others)
 
     def resolve(
@@ -272,7 +311,9 @@ def _decided(entry: Mapping[str, Any], side: str, text: str | None) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise UsageError(f"{entry['field']} is no text, and {text!r} is no JSON", hint="Write 5, true, [1].") from None
+        raise UsageError(
+            f"{entry['field']} is not a text, and {text!r} is not JSON", hint="Write 5, true, [1]."
+        ) from None
 
 
 def _settle_merge(

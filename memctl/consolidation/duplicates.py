@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl.consolidation import grouping
-from memctl.consolidation.made import bounded, unique
+from memctl.consolidation.generated import bounded, unique
 from memctl.core.models import SUPERSEDED, Memory
 from memctl.core.text.terms import similarity
 

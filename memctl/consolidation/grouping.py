@@ -27,6 +27,9 @@ from memctl.judgement.sameness import covers, key, rough, said
 ALIKE = 0.45
 """Share of terms in common from which two memories are shown as similar."""
 
+LEAST_WORDS = 0.3
+"""Share of terms in common from which two memories are compared in other words, too."""
+
 LEAST_SHARED = 4
 """Fewer terms in common do not count."""
 
@@ -66,7 +69,7 @@ _HAN_NUMBERS = frozenset("〇零一二两三四五六七八九十百千万亿半
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A memory and the words of its text; all memories are held as such at once.
+    """A memory and the words of its text; all memories are held as such at once, so that sets would take much room.
 
     Args:
         words: in order, folded, without fillers.
@@ -79,7 +82,7 @@ class Saying:
     words: tuple[str, ...]
     breaks: tuple[int, ...]
     telling: tuple[str, ...]
-    marks: frozenset[str]
+    marks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -114,17 +117,17 @@ def saying_of(memory: Memory) -> Saying:
     words: list[str] = []
     marks: set[str] = set()
     breaks: set[int] = set()
-    for match in _tokens().finditer(text):
-        if match["end"]:
+    for spoken, mark, end in _tokens().findall(text):
+        if end:
             breaks.add(len(words))
             continue
-        word, is_mark = _read(match[0], loud)
+        word, is_mark = _read(spoken or mark, loud)
         if word in _FILLERS:
             continue
         words.append(word)
         if is_mark:
             marks.add(word)
-    return Saying(memory, tuple(words), tuple(breaks), tuple(telling(memory.content)), frozenset(marks))
+    return Saying(memory, tuple(words), tuple(breaks), tuple(telling(memory.content)), tuple(marks))
 
 
 @lru_cache(maxsize=16_384)
@@ -150,7 +153,9 @@ def _is_mark(given: str, word: str, loud: bool) -> bool:
 
 def telling(text: str) -> frozenset[str]:
     """The words a text is about: without stop words, and single characters in scripts without spaces."""
-    words = frozenset(term for term in terms(text) if term.isascii() or len(term) == 1 or not _is_unspaced(term))
+    words = frozenset(terms(text))
+    if not text.isascii():
+        words = frozenset(term for term in words if term.isascii() or len(term) == 1 or not _is_unspaced(term))
     return words - stop_terms() or words
 
 
@@ -211,9 +216,33 @@ def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
         near[block, rough(saying.memory.content)].append(saying)
         whole[block, saying.words].append(saying)
     same: dict[Hashable, list[Saying]] = defaultdict(list)
-    for saying in (each for group in near.values() if len(group) > 1 for each in group):
-        same[statement(saying.memory), _forms(saying)].append(saying)
-    return {each.memory.memory_id: group for group in same.values() for each in group}, whole
+    for group in (group for group in near.values() if len(group) > 1):
+        block = statement(group[0].memory)
+        for saying in group:
+            same[block, _forms(saying)].append(saying)
+    table: dict[Hashable, list[Saying]] = {
+        each.memory.memory_id: list(group) for group in same.values() for each in group
+    }
+    for one, other in _sharing(sayings):
+        for saying, rival in ((one, other), (other, one)):
+            held = table.setdefault(saying.memory.memory_id, [])
+            held += [] if any(rival is each for each in held) else [rival]
+    return table, whole
+
+
+def _sharing(sayings: Iterable[Saying]) -> Iterator[tuple[Saying, Saying]]:
+    """Pairs that share many words, a rare one among them: they may say the same in other words."""
+    places: dict[Hashable, list[Saying]] = defaultdict(list)
+    known = list(sayings)
+    counts = Counter(term for saying in known for term in saying.telling)
+    for saying in known:
+        shared = [term for term in saying.telling if 1 < counts[term] <= COMMON]
+        for term in sorted(shared, key=lambda term: (counts[term], term))[:RAREST]:
+            places[statement(saying.memory), term].append(saying)
+    pairs = {(id(a), id(b)): (a, b) for group in places.values() for a, b in combinations(group, 2)}
+    for one, other in pairs.values():
+        if similarity(frozenset(one.telling), frozenset(other.telling)) >= LEAST_WORDS:
+            yield one, other
 
 
 def _forms(saying: Saying) -> Hashable:
@@ -238,7 +267,7 @@ def _goes_on(saying: Saying, length: int) -> bool:
     """Whether the text only continues after `length` words, without changing what it said before."""
     added = saying.words[length:]
     begins = length in saying.breaks or added[0] in _GOES_ON
-    return begins and not saying.marks & set(added) - set(saying.words[:length])
+    return begins and set(saying.marks).isdisjoint(set(added) - set(saying.words[:length]))
 
 
 def statement(memory: Memory) -> Hashable:
@@ -247,8 +276,11 @@ def statement(memory: Memory) -> Hashable:
     moment = memory.when if memory.kind == kinds.EPISODE else memory.occurred_at
     day = moment.date() if moment else None
     held = [memory.value, *(about.get(name) for name in ("speaker", "target", "outcome"))]
+    texts = (
+        tuple(held) if all(each is None or isinstance(each, str) for each in held) else json.dumps(held, sort_keys=True)
+    )
     kind = (memory.layer, memory.kind, memory.category, memory.key, memory.needs_revision)
-    return (*kind, memory.expires_at, memory.valid_from, memory.valid_to, day, json.dumps(held, sort_keys=True))
+    return (*kind, memory.expires_at, memory.valid_from, memory.valid_to, day, texts)
 
 
 # Alike
@@ -276,7 +308,7 @@ def _loosely(memory: Memory) -> Hashable:
 
 def _pair(one: Saying, other: Saying, least: float) -> Alike | None:
     a, b = one.memory, other.memory
-    if (one.marks ^ other.marks) - _CONDITIONS or statement(a) != statement(b) or not _one_subject(a, b):
+    if (set(one.marks) ^ set(other.marks)) - _CONDITIONS or statement(a) != statement(b) or not _one_subject(a, b):
         return None
     about, others = frozenset(one.telling), frozenset(other.telling)
     if len(about & others) < LEAST_SHARED:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memctl.consolidation.evidence import plain
-from memctl.consolidation.made import (
+from memctl.consolidation.generated import (
     KNOWLEDGE,
     KNOWN_IN,
     LONGEST,

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from memctl.consolidation import duplicates, evidence, grouping, knowledge, skills, twins
 from memctl.consolidation.duplicates import Merge
-from memctl.consolidation.made import DUPLICATES, KNOWLEDGE, PARTS, SKILLS, Made, Rules
+from memctl.consolidation.generated import DUPLICATES, KNOWLEDGE, PARTS, SKILLS, Made, Rules
 from memctl.core.models import ACTIVE, Memory
 
 

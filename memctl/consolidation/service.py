@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl.consolidation import duplicates, summaries
-from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
+from memctl.consolidation.generated import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
 from memctl.consolidation.plan import Plan
 from memctl.consolidation.plan import plan as planned
 from memctl.core import fuse, records, times
@@ -114,7 +114,7 @@ class Consolidation:
     @property
     def rules(self) -> Rules:
         s = self._engine.settings
-        return Rules(s.consolidate_least_episodes, s.consolidate_likeness, s.consolidate_skill_likeness)
+        return Rules(s.consolidate_least_episodes, s.consolidate_similarity, s.consolidate_skill_similarity)
 
     def _plan(self, view: View, now: datetime, parts: Sequence[str], same: Sequence[tuple[str, str]]) -> Plan:
         memories = list(view.all())
@@ -252,7 +252,7 @@ def _change(view: View, plan: Plan, now: datetime) -> tuple[Change, tuple[str, .
         record = one.record if one.refreshed else replace(one.record, memory_id=view.new_id(now))
         record = replace(record, summary_md_ref=reflection_path(record))
         fixed = {**records.front_matter(record), "sources_hash": sources_hash(one.sources), GENERATED_BY: one.by}
-        bodies.append(written(view, record, one.draft.body, now, fixed, beside_broken=True))
+        bodies.append(written(view, record, one.draft.body, now, fixed, propose_if_broken=True))
         for source in one.fresh:
             held = puts.get(source.memory_id, source)
             puts[source.memory_id] = marked(held, one.mark, record.memory_id, now)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memctl.consolidation import grouping
-from memctl.consolidation.made import (
+from memctl.consolidation.generated import (
     LONGEST,
     MOST_POINTS,
     SKILL_IN,

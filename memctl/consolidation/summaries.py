@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from memctl.consolidation.generated import KNOWLEDGE, MOST_POINTS, Made, Written, texts
 from memctl.consolidation.grouping import Alike, telling
-from memctl.consolidation.made import KNOWLEDGE, MOST_POINTS, Made, Written, texts
 from memctl.context.fence import fenced
 from memctl.core.models import Memory
 from memctl.core.text.shortening import one_line

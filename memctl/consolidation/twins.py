@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memctl.consolidation.duplicates import Merge, united
-from memctl.consolidation.made import KNOWN_IN, SKILL_IN, SOURCE, in_order, marked, own_text
+from memctl.consolidation.generated import KNOWN_IN, SKILL_IN, SOURCE, in_order, marked, own_text
+from memctl.core import kinds
 from memctl.core.models import Memory
 
-_MARKS = {"knowledge": KNOWN_IN, "strategy": SKILL_IN}
+_MARKS = {kinds.KNOWLEDGE: KNOWN_IN, kinds.STRATEGY: SKILL_IN}
 
 
 def merges(

@@ -1,1 +1,1 @@
-"""Putting memories into a prompt."""
+"""Building contexts: memories, messages and documents for a prompt."""

@@ -1,4 +1,4 @@
-"""A context's messages in the form of Anthropic's API: one system text, turns that alternate. Pure functions."""
+"""A context's messages in the form of Anthropic's API: one system text, alternating turns. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LONGEST_NAME = 128
 
 
 def converted(messages: Sequence[Mapping[str, Any]], language: str = "en") -> dict[str, Any]:
-    """`system` and `messages` of a request, from messages as `history` gives them.
+    """`system` and `messages` of a request, from messages as returned by `history`.
 
-    Neighbours of one role become one turn; results of tools stand first in the user's turn after their calls. A
-    conversation that would begin with the assistant gets a first turn that says that something is left out.
+    Adjacent messages of one role become one turn; results of tools come first in the user's turn after their calls. If
+    the assistant would begin, a first turn says that earlier messages are left out.
     """
     system = "\n\n".join(text_of(m.get("content")) for m in messages if m["role"] == SYSTEM)
     ids = _Ids()
@@ -37,7 +37,7 @@ def converted(messages: Sequence[Mapping[str, Any]], language: str = "en") -> di
 
 
 class _Ids:
-    """Ids of calls in the characters that Anthropic allows, each once."""
+    """Ids of calls in the characters that Anthropic allows, kept unique."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
@@ -58,8 +58,8 @@ def _blocks(message: Mapping[str, Any], ids: _Ids) -> list[dict[str, Any]]:
     if message["role"] == TOOL:
         return [{"type": "tool_result", "tool_use_id": ids.of(message["tool_call_id"]), "content": text_of(content)}]
     parts = [_text(content)] if isinstance(content, str) else [_part(part) for part in content or ()]
-    said = [part for part in parts if part and (part["type"] != "text" or part["text"].strip())]
-    return [*said, *(_call(call, ids) for call in message.get("tool_calls") or ())]
+    blocks = [part for part in parts if part and (part["type"] != "text" or part["text"].strip())]
+    return [*blocks, *(_call(call, ids) for call in message.get("tool_calls") or ())]
 
 
 def _call(call: Mapping[str, Any], ids: _Ids) -> dict[str, Any]:
@@ -68,11 +68,11 @@ def _call(call: Mapping[str, Any], ids: _Ids) -> dict[str, Any]:
 
 
 def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text.rstrip()}  # a last turn of the assistant's may not end in a blank
+    return {"type": "text", "text": text.rstrip()}  # the last turn of an assistant must not end in white space
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A text or an image; None for sound and files, which have no form there."""
+    """A text or an image; None for sound and files, which Anthropic's API does not take."""
     if part.get("type") == "text":
         return _text(part["text"])
     address = part.get("image_url")

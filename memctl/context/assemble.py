@@ -1,4 +1,4 @@
-"""Packing what is known into a part of the window, and saying of each thing why it is in or out. Pure functions."""
+"""Packing memories into a part of the window, with the reason why each is in or out. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ WHOLE, SUMMARY, EXCERPT, OUT = "whole", "summary", "excerpt", "left out"
 
 @dataclass(frozen=True)
 class Piece:
-    """One thing that may go into a context.
+    """An item that may go into a context.
 
     Args:
-        section: the heading it stands under.
-        name: a memory's or message's id, or a document's place.
-        label: what stands before its text; of a message, who said it.
-        text: in full.
-        weight: which of a section goes first.
-        why: how it was found, for the explanation.
-        priority: which is packed first, whatever its section; small goes first.
-        shorter: gives shorter texts to try in its place, each with what it is (`summary`, `excerpt`); asked only where
-            the text does not fit, because it may read a file.
-        part: the part of an answer (`models.PARTS`) whose share it takes; empty for what has none.
-        said: where in which talk a message was said; None for what is no message.
+        section: its heading.
+        name: the id of a memory or message, or the place in a document.
+        label: precedes its text; the speaker of a message.
+        text: its full text.
+        weight: its order within a section.
+        why: the reason it was recalled, for explanations.
+        priority: the order of packing, across sections; the smallest first.
+        shorter: returns shorter texts to try instead, each with its form (`summary`, `excerpt`); called only if the
+            text does not fit, as it may read a file.
+        part: the part of an answer (`models.PARTS`) whose share it uses; empty for none.
+        said: the position of a message in its conversation; None for other items.
     """
 
     section: str
@@ -40,18 +40,18 @@ class Piece:
     priority: int = 0
     shorter: Callable[[], Iterable[tuple[str, str]]] = tuple
     part: str = ""
-    said: Said | None = None
+    info: MessageInfo | None = None
 
 
 @dataclass(frozen=True)
-class Said:
-    """Where a message stands.
+class MessageInfo:
+    """The position of a message in its conversation.
 
     Args:
-        group: what it is listed under: a day, and the session where that says anything.
-        when: in seconds, for the order.
-        message: its id, which passages of one message share.
-        follows: name of the piece that stands right before it in its run, empty for none.
+        group: its subheading: a day, and the session unless it is the main one.
+        when: its time in seconds, for sorting.
+        message: its id, which the passages of a message share.
+        follows: the name of the piece right before it in its run; empty for none.
     """
 
     group: str
@@ -62,7 +62,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Placed:
-    """What became of a piece: `how` is whole, summary, excerpt or left out; `tokens` it takes; `why`."""
+    """The result for a piece: `how` it was placed (whole, summary, excerpt or left out), its `tokens`, and `why`."""
 
     section: str
     name: str
@@ -71,32 +71,32 @@ class Placed:
     why: str
     text: str = ""
     label: str = ""
-    said: Said | None = None
+    info: MessageInfo | None = None
 
 
 FIRST_ROUND: Mapping[str, float] = {MEMORIES: 0.3, MESSAGES: 0.3, DOCUMENTS: 0.2}
-"""The share of the room that each part may fill before the others have had their turn …"""
+"""The share of the room that each part may fill first …"""
 
 GOOD_SHARE = 0.5
-"""… with what has at least so much of the best weight. What it does not fill is everybody's."""
+"""… with pieces of at least this share of the best weight. What a part does not use goes to all parts."""
 
 PROFILE_SHARE = 0.1
-"""The share of the room that what is known in general may fill before what answers the question."""
+"""The share of the room that the profile may fill before the answers."""
 
 SHORT = 100
-"""Tokens beyond which what answers the question must be better to go first: by the square root of its length."""
+"""Tokens beyond which a long answer needs a higher weight to go first: by the square root of its length."""
 
 MUST, GUIDE, ANSWER, BACKGROUND = range(4)
-"""What is packed first: the task, what is pinned and constraints; what guides the answer (preferences and strategies
-that fit the question); what answers it; who the user is."""
+"""The order of packing: the task, pinned memories and constraints; guides (preferences and strategies that fit the
+question); answers; the user's profile."""
 
 
 def packed(pieces: Sequence[Piece], sections: Sequence[str], limit: int, count: Count) -> list[Placed]:
-    """Fill `limit` tokens; what is placed is in the order of the sections.
+    """Fill `limit` tokens; the result is in the order of the sections.
 
-    What guides comes first, by section and weight. Then each part of an answer has its share, and what is left goes to
-    the best of all of them. A piece that does not fit is tried in its shorter forms; if none fits it is left out, and
-    the next one is tried.
+    Guides come first, by section and weight. Then each part of an answer fills its share, and the rest goes to the best
+    of all parts. If a piece does not fit, its shorter forms are tried; if none fits, it is left out, and the next one
+    is tried.
     """
     room = _Room(limit, count)
     guides = [p for p in pieces if p.priority in (MUST, GUIDE)]
@@ -116,13 +116,13 @@ def packed(pieces: Sequence[Piece], sections: Sequence[str], limit: int, count: 
 
 
 def _value(piece: Piece, count: Count) -> float:
-    """The weight, less what it costs beyond a short text: twenty messages may say more than one long reply."""
+    """The weight, divided by a cost for length: twenty messages may say more than one long reply."""
     length = len(piece.text) // 4 if len(piece.text) < SHORT else count(piece.text)
     return piece.weight / sqrt(max(1.0, length / SHORT))
 
 
 class _Room:
-    """The room there is, while it is filled."""
+    """The remaining room while it is filled."""
 
     def __init__(self, limit: int, count: Count) -> None:
         self.left, self.count = limit, count
@@ -133,7 +133,7 @@ class _Room:
         self._costs: dict[str, int] = {}
 
     def fill(self, pieces: Sequence[Piece], limit: int) -> None:
-        """Place whole pieces that fit, until `limit` tokens are used."""
+        """Place pieces in full while they fit into `limit` tokens."""
         end = self.left - limit
         for piece in pieces:
             if piece.name not in self._in and self._opening(piece) + self._whole(piece) <= self.left - max(0, end):
@@ -157,7 +157,7 @@ class _Room:
         return self._wholes[piece.name]
 
     def _opening(self, piece: Piece) -> int:
-        """Tokens of the headings that a piece needs and that are not there yet."""
+        """Tokens of the piece's headings that are not placed yet."""
         return sum(self._cost(heading) for heading in _headings(piece) if heading not in self._opened)
 
     def _cost(self, heading: str) -> int:
@@ -168,48 +168,48 @@ class _Room:
 
 def _headings(piece: Piece) -> list[str]:
     top = heading_of(piece.section)
-    return [top, f"### {piece.said.group}"] if piece.said and piece.said.group else [top]
+    return [top, f"### {piece.info.group}"] if piece.info and piece.info.group else [top]
 
 
 def _fitting(piece: Piece, whole: int, room: int, count: Count) -> Placed:
     """The longest form of a piece that fits; in full it takes `whole` tokens."""
     if whole <= room:
-        return Placed(piece.section, piece.name, WHOLE, whole, piece.why, piece.text, piece.label, piece.said)
+        return Placed(piece.section, piece.name, WHOLE, whole, piece.why, piece.text, piece.label, piece.info)
     for how, text in piece.shorter() if room > 0 else ():
         cost = count(_line(piece, text)) + 1
         if cost <= room and cost < whole:
             why = f"{piece.why}; {how} instead of {whole} tokens"
-            return Placed(piece.section, piece.name, how, cost, why, text, piece.label, piece.said)
+            return Placed(piece.section, piece.name, how, cost, why, text, piece.label, piece.info)
     return Placed(piece.section, piece.name, OUT, 0, f"{piece.why}; {whole} tokens do not fit into {max(0, room)}")
 
 
 def _line(piece: Piece, text: str) -> str:
-    return utterance(piece.label, text) if piece.said else section("", [(piece.label, text)])
+    return utterance(piece.label, text) if piece.info else section("", [(piece.label, text)])
 
 
 def rendered(placed: Sequence[Placed], sections: Sequence[str]) -> list[str]:
-    """The Markdown of each section that has anything, in order."""
+    """The Markdown of each nonempty section, in order."""
     lines = []
     for name in sections:
-        held = [p for p in placed if p.section == name and p.how != OUT]
-        if held:
-            items = [(p.label, p.text) for p in held if not p.said]
-            lines.append(section(name, items) if items else talk(name, _by_group([p for p in held if p.said])))
+        included = [p for p in placed if p.section == name and p.how != OUT]
+        if included:
+            items = [(p.label, p.text) for p in included if not p.info]
+            lines.append(section(name, items) if items else talk(name, _by_group([p for p in included if p.info])))
     return lines
 
 
 def _by_group(placed: Sequence[Placed]) -> list[tuple[str, list[list[tuple[str, str]]]]]:
-    """Excerpts by day, in the order in which they were said."""
+    """Excerpts by day, in the order of the conversation."""
     groups: dict[str, list[list[tuple[str, str]]]] = {}
-    for run in sorted(_runs(placed), key=lambda run: (run[0].said.when, run[0].name) if run[0].said else (0.0, "")):
-        groups.setdefault(run[0].said.group if run[0].said else "", []).append(_utterances(run))
+    for run in sorted(_runs(placed), key=lambda run: (run[0].info.when, run[0].name) if run[0].info else (0.0, "")):
+        groups.setdefault(run[0].info.group if run[0].info else "", []).append(_utterances(run))
     return [*groups.items()]
 
 
 def _runs(placed: Sequence[Placed]) -> list[list[Placed]]:
-    """What was said right after each other, together."""
-    day_of = {p.name: p.said.group for p in placed if p.said}
-    next_of = {p.said.follows: p for p in placed if p.said and day_of.get(p.said.follows) == p.said.group}
+    """Adjacent messages, together."""
+    day_of = {p.name: p.info.group for p in placed if p.info}
+    next_of = {p.info.follows: p for p in placed if p.info and day_of.get(p.info.follows) == p.info.group}
     later = {p.name for p in next_of.values()}
     runs = []
     for first in placed:
@@ -222,10 +222,10 @@ def _runs(placed: Sequence[Placed]) -> list[list[Placed]]:
 
 
 def _utterances(run: Sequence[Placed]) -> list[tuple[str, str]]:
-    """Who said what; the passages of one message are one."""
+    """Speakers and texts; the passages of one message are joined."""
     utterances: list[tuple[str, str, str]] = []
     for placed in run:
-        message = placed.said.message if placed.said else placed.name
+        message = placed.info.message if placed.info else placed.name
         if utterances and utterances[-1][0] == message:
             utterances[-1] = (message, utterances[-1][1], utterances[-1][2] + placed.text)
         else:

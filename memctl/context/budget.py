@@ -1,4 +1,4 @@
-"""Dividing a window of tokens: how much for instructions, memory, history, and what is kept free."""
+"""Dividing a window of tokens between instructions, memory, history, and a reserve."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SHARES: Mapping[str, tuple[float, float, float, float]] = {
     "medium": (0.20, 0.30, 0.30, 0.20),
     "complex": (0.15, 0.40, 0.25, 0.20),
 }
-"""By task: system, memory, history, reserve (formulas, context)."""
+"""By task: the shares of system, memory, history and reserve."""
 
 KNOWLEDGE_SHIFT = 0.10
-"""Where documents are needed, memory takes so much from history."""
+"""The share that memory takes from history if documents are needed."""
 
 LEAST_ROOM = 0.25
-"""Share of the window that is left for system, memory and history, however much the schemas of tools take."""
+"""The share of the window that system, memory and history keep, however large the schemas of tools."""
 
 LONG_SESSION, LONG_SESSION_SHIFT = 30, 0.05
-"""In a session of more messages, history takes so much from the reserve."""
+"""In a session of more messages than the first, history takes the second, a share, from the reserve."""
 
 MOST_MEMORY = 0.40
-"""Memory pays little above this share of the window, so it borrows no further."""
+"""Memory borrows no room beyond this share of the window, as more is worth little."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Allocation:
 
 
 def allocate(total: int, task: str = "medium", *, knowledge: bool = False, messages: int = 0) -> Allocation:
-    """The parts of a window of `total` tokens; they add up to it.
+    """Divide a window of `total` tokens into parts.
 
     Args:
         task: `simple`, `medium` or `complex`.
         knowledge: whether the question needs documents.
-        messages: how many messages the session holds.
+        messages: the number of messages in the session.
     """
     system, memory, history, reserve = SHARES[task]
     if knowledge:
@@ -59,7 +59,7 @@ def allocate(total: int, task: str = "medium", *, knowledge: bool = False, messa
 
 
 def with_tools(allocation: Allocation, tokens: int) -> Allocation:
-    """The parts beside tools whose schemas take so many tokens: what is beyond the reserve, all parts give up alike."""
+    """The parts next to tools whose schemas take `tokens`; all parts shrink alike for what exceeds the reserve."""
     room = allocation.total - allocation.reserve
     left = max(room - max(0, tokens - allocation.reserve), min(room, int(allocation.total * LEAST_ROOM)))
     if left == room:
@@ -69,13 +69,13 @@ def with_tools(allocation: Allocation, tokens: int) -> Allocation:
 
 
 def lent(allocation: Allocation, wanted: Mapping[str, int]) -> dict[str, int]:
-    """What each part may use, when parts that want less than they have lend the rest to those that want more.
+    """The tokens granted to each part: parts that need less than their share lend the rest to those that need more.
 
     Args:
-        wanted: tokens that system, memory and history would fill.
+        wanted: the tokens that system, memory and history need.
 
     Returns:
-        tokens for each; never more than is wanted, in all never more than the window without its reserve.
+        tokens for each part; never more than wanted, and in total never more than the window without its reserve.
     """
     shares = {SYSTEM: allocation.system, MEMORY: allocation.memory, HISTORY: allocation.history}
     granted = {part: min(wanted[part], share) for part, share in shares.items()}

@@ -1,7 +1,7 @@
-"""Which of the things that a user said are taken back or changed by what the same user said later. Pure.
+"""Which statements of a user are taken back or changed by later ones of the same user. Pure functions.
 
-This decides nothing about what is known: it only finds what should be read together, and prefers to show a correction
-too often rather than an old value alone.
+This does not decide what is true: it only finds statements that should be read together, and prefers to show a
+correction too often rather than an old value alone.
 """
 
 from __future__ import annotations
@@ -17,39 +17,43 @@ from memctl.core.provenance import SAID
 from memctl.core.text.sentences import sentences
 from memctl.core.text.stopwords import is_stop
 from memctl.core.text.terms import terms
+from memctl.extraction import bare_values
 from memctl.extraction.correcting import is_of_another, value_kinds
 
 CLOSE = 3
-"""A correction that names nothing ("No, seven.") is about one of so many messages of the user's before it."""
+"""A correction without a subject ("No, seven.") can refer to this many preceding messages of the user."""
 
 SIMILAR, LEAST_LETTERS = 0.6, 4
-"""How like each other two names are of which one is a slip of the other, and from how many letters on."""
+"""The similarity of two names for one to be a misspelling of the other, and the least length of such names."""
 
 LONGEST = 240
-"""Characters of what counts as a correction: a longer message tells something new."""
+"""The most characters of a correction; a longer message is taken for new information."""
+
+MOST_OF_FRAGMENT = 3
+"""The most content words of a correction that leaves out what it is about ("Actually, the 5 pm one")."""
 
 AGENT = "agent"
-"""Source of a memory that an agent corrected: its message says what was so before."""
+"""The source of memories that an agent corrected: their message states the old value."""
 
 MOST_WORDS = 12
-"""Telling words of what one shared word is enough for: of a longer text it may be any."""
+"""The most content words of a text for which one shared word is enough."""
 
 OVERLAP, OVERLAP_OF_PAIRS = 0.25, 0.15
-"""The share of the telling words of the shorter of two texts that the other must have; of pairs of Chinese characters
-many are no words."""
+"""The share of the content words of the shorter text that the other must have; for Chinese, of pairs of characters,
+many of which are no words."""
 
-BESIDE = 3
-"""Words behind what says that something has changed, of which one may be what has."""
+WORDS_AFTER = 3
+"""How many words after a cue of change may name what has changed."""
 
 MOSTLY = 0.4
-"""… and where it only says "now": most of the rest must be the same."""
+"""The share of common words needed if the cue is only a word such as "now"."""
 
 _PAST = re.compile(
     r"\b(?:last (?:night|week|weekend|month|year|summer|winter)|yesterday|ago|won|went|saw|tried|talked|played|joined|"
     r"watched|met)\b",
     re.IGNORECASE,
 )
-"""What is told of the past does not change any more."""
+"""Events of the past, which do not change any more."""
 
 _DAYS = frozenset({"今天", "明天", "昨天", "后天", "现在", "最近", "今年", "去年", "明年"})
 _UNITS = frozenset({"minut", "hour", "day", "week", "month", "year", "time", "peopl", "thing", "ago"})
@@ -65,14 +69,14 @@ _TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 _ANSWERS = re.compile(r"^\W*(?:no|nope|nah|sorry|wait|不是|其实|抱歉|对不起)\b", re.IGNORECASE)
-"""May also answer a question: it takes back only what it mostly repeats."""
+"""May also be the answer to a question, so it takes back only a text that it mostly repeats."""
 
 _HAPPENED = (
     r"\b(?:no longer|any ?more|moved|changed|switched|swapped|replaced|renamed|cancell?ed|called off|postponed|rescheduled|"
     r"transferred|brought forward|pushed back|gave up|given up|(?<!don't )(?<!never )quit|sold|got rid of|stopped)\b"
 )
 _HAS_HAPPENED = re.compile(rf"{_HAPPENED}|\b(?:a|my|our|the|her|his|their) different\b", re.IGNORECASE)
-"""What has become of something: what stands beside it is what it became of."""
+"""Cues that something has changed; a word near the cue names it."""
 
 _CHANGES = re.compile(
     _HAPPENED + r"|\b(?:died|passed away|not (?!just|only)[^.?!]{1,40} but|i(?:'d| would) rather|"
@@ -88,13 +92,13 @@ _PERHAPS = re.compile(
     r"\b(?:now(?! (?:i|i'm|i've|we|we're|that|and|let|you|for)\b)|instead|left|used to|back to|this time)\b",
     re.IGNORECASE,
 )
-"""Says that something has changed only where most of the rest is the same."""
+"""A cue of change only if most of the other words are the same."""
 
 _PERHAPS_CHANGES = re.compile(r"\bactually\b|其实", re.IGNORECASE)
-"""Says that something is otherwise only where it gives another value of the same kind."""
+"""A cue of change only if it gives another value of the same kind."""
 
 _DECIDES = re.compile(r"\bchanged my mind\b|改(?:变)?主意", re.IGNORECASE)
-"""Says itself that another choice of the same thing is made."""
+"""States another choice by itself."""
 
 _DONE_TO = re.compile(r"把([^，。把]{1,8}?)(?:的[^，。]{1,4})?(?:改|换|卖|搬|取消|推迟|提前|退|扔|送)")
 _OPENING = r"(?:so|and|but|oh|well|hey|ugh|btw|by the way|sorry|okay|ok)"
@@ -113,7 +117,7 @@ _FICTION = re.compile(
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"不再|[不没][^，。？！]{0,6}了|戒了|取消")
-"""What somebody does no more: where a Chinese word is shared, one is enough."""
+"""States the end of something: for Chinese, one shared word is enough."""
 
 _ADDS = re.compile(r"\b(?:also|too|as well|another|in addition)\b|[还也]|另外|另一", re.IGNORECASE)
 _REQUEST = re.compile(r"帮我|能不能|可不可以|^\W*(?:can|could|would) you\b", re.IGNORECASE)
@@ -124,24 +128,26 @@ _TOKEN = re.compile(r"[\w'-]+")
 
 
 def takes_back(later: str, earlier: str) -> bool:
-    """Whether a message right behind another takes it back: it begins as corrections do, and names a word of the other,
-    another number or day, or a name that is spelt almost alike."""
+    """Whether a message right after another takes it back: it gives only a value that can replace one of the other, or
+    it begins like a correction, and has a word of the other, or a name spelled almost the same."""
+    if given := bare_values.bare_value(later):
+        return bare_values.can_correct(given, earlier)
     if not _is_statement(later) or not _TAKES_BACK.search(later):
         return False
-    if _of_one_kind(later, earlier) or _slip(later, earlier):
+    if _slip(later, earlier) or (_is_fragment(later) and _of_one_kind(later, earlier)):
         return True
-    said, words = telling(later), telling(earlier)
-    least = MOSTLY * min(len(said), len(words)) if _ANSWERS.search(later) else 1
-    return bool(said & words) and len(said & words) >= least
+    later_words, words = content_words(later), content_words(earlier)
+    least = MOSTLY * min(len(later_words), len(words)) if _ANSWERS.search(later) else 1
+    return bool(later_words & words) and len(later_words & words) >= least
 
 
 def changes(later: str, earlier: str) -> bool:
-    """Whether something that was said at any later time changes what was said before: a sentence of it says that
-    something has changed, of the same person, and shares words with what was said before."""
+    """Whether a later message changes an earlier one: one of its sentences says that something has changed, is about
+    the same person, and shares words with the earlier message."""
     sentences = _changing(later)
     earlier = _stated(earlier) if sentences else ""
-    words = telling(earlier)
-    near = [each for each in sentences if telling(each) & words or _done_to(each, earlier)]
+    words = content_words(earlier)
+    near = [each for each in sentences if content_words(each) & words or _done_to(each, earlier)]
     if not near or _PAST.search(earlier):
         return False
     own = not is_of_another(earlier)
@@ -172,12 +178,12 @@ def _has_cue(text: str) -> bool:
 
 
 def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
-    """Whether a sentence shares enough words with what was said earlier; one is enough where it must be about the same:
-    what was said has few others, the value is of one kind, or the word stands beside what says that it has changed."""
-    shared = telling(sentence) & words
+    """Whether a sentence shares enough words with an earlier text. One is enough if both must be about the same thing:
+    the text has few other words, the values are of one kind, or the word is near the cue of change."""
+    shared = content_words(sentence) & words
     if _done_to(sentence, earlier) or (len(words) <= MOST_WORDS and _is_what_changed(sentence, shared)):
         return True
-    shorter, alike = min(len(words), len(telling(sentence))), _of_one_kind(sentence, earlier)
+    shorter, alike = min(len(words), len(content_words(sentence))), _of_one_kind(sentence, earlier)
     perhaps = _PERHAPS.search(sentence) and len(shared) >= MOSTLY * shorter
     if not (_CHANGES.search(sentence) or alike or perhaps):
         return False
@@ -189,12 +195,12 @@ def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
 
 
 def _is_what_changed(sentence: str, shared: frozenset[str]) -> bool:
-    return bool(shared) and (_DECIDES.search(sentence) is not None or _beside(sentence, shared - _UNITS))
+    return bool(shared) and (_DECIDES.search(sentence) is not None or _near_cue(sentence, shared - _UNITS))
 
 
 def _of_the_same(sentence: str, earlier: str) -> bool:
-    """Whether nothing tells that two sentences are about different things: another relative, another year, or a shared
-    word that something else stands before (the yoga class, the pottery class)."""
+    """Whether nothing shows that two sentences are about different things: another relative, another year, or a shared
+    word with another word before it (the yoga class, the pottery class)."""
     for pattern in (_KIN, _YEAR):
         here, there = ({match.casefold() for match in pattern.findall(text)} for text in (sentence, earlier))
         if here and there and not here & there:
@@ -207,7 +213,7 @@ def _of_the_same(sentence: str, earlier: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _before(text: str) -> Mapping[str, frozenset[str]]:
-    """The word right before each telling word of an English text, where that tells what kind it is of."""
+    """The word right before each content word of an English text, if it qualifies the word."""
     tokens = [(word, terms(word)) for word in _TOKEN.findall(text)]
     words_by_id: dict[str, frozenset[str]] = {}
     for (before, stems), (_, named) in pairwise(tokens):
@@ -222,23 +228,23 @@ def _is_kind(word: str, stems: Sequence[str]) -> bool:
     return plain and not _ORDINAL.search(word.lower()) and not _HAS_HAPPENED.search(word)
 
 
-def _beside(sentence: str, shared: frozenset[str]) -> bool:
-    """Whether one of the words stands right beside what says that something has happened to it."""
+def _near_cue(sentence: str, shared: frozenset[str]) -> bool:
+    """Whether one of the words is near a cue of change."""
     for cue in _HAS_HAPPENED.finditer(sentence):
-        around = (*_TOKEN.findall(sentence[: cue.start()])[-2:], *_TOKEN.findall(sentence[cue.end() :])[:BESIDE])
+        around = (*_TOKEN.findall(sentence[: cue.start()])[-2:], *_TOKEN.findall(sentence[cue.end() :])[:WORDS_AFTER])
         if shared & frozenset(terms(" ".join(around))):
             return True
     return False
 
 
 def _done_to(sentence: str, earlier: str) -> bool:
-    """Whether a Chinese sentence says that something was done to what was spoken of."""
+    """Whether a Chinese sentence says that something was done to a thing that the earlier text mentions."""
     things = (thing.removeprefix("我们").removeprefix("我的") for thing in _DONE_TO.findall(sentence))
     return any(thing and thing in earlier for thing in things)
 
 
 def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
-    """Whether an English sentence begins with a pronoun or with something that was spoken of, and not with another."""
+    """Whether an English sentence begins with a pronoun or with a word of the earlier text."""
     if not sentence.isascii() or _PRONOUN.search(sentence):
         return True
     first = next((term for term in terms(sentence) if not is_stop(term)), "")
@@ -246,14 +252,14 @@ def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def telling(text: str) -> frozenset[str]:
-    """The words that tell what a text is about: no stop words, no single Chinese characters, which many share, no days."""
+def content_words(text: str) -> frozenset[str]:
+    """The content words of a text: no stop words, no single Chinese characters, which many texts share, no days."""
     words = frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
     return words - _DAYS
 
 
 def source_of(memory: Memory) -> str:
-    """The id of the message that something is, or was made from alone; empty for none."""
+    """The id of the message that a memory is, or was derived from alone; empty for none."""
     if memory.layer == LAYER_MESSAGE:
         return memory.memory_id
     span = memory.metadata.get(SAID)
@@ -262,12 +268,12 @@ def source_of(memory: Memory) -> str:
 
 
 def later_ones(shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]]) -> dict[str, Memory]:
-    """What takes back, or changes, what is shown, by the id of this: what the user said last of it, else a memory that
-    an agent corrected.
+    """By the id of each shown memory, what takes it back or changes it: the last such message of the user, else a
+    memory that an agent corrected.
 
     Args:
         shown: memories and messages.
-        following: what was said right behind a message, in order, by the id of the message.
+        following: the messages right after a message, in order, by its id.
     """
     updates = [memory for memory in shown if _is_users(memory) and _changing(memory.content)]
     amended = [m for m in shown if m.layer != LAYER_MESSAGE and m.source == AGENT and m.updated_at]
@@ -275,8 +281,8 @@ def later_ones(shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]
     for memory in shown:
         if memory.layer == LAYER_MESSAGE and not _is_users(memory):
             continue
-        behind = [m for m in following.get(source_of(memory), ()) if _is_users(m)][:CLOSE]
-        taking = [m for m in behind if takes_back(m.content, memory.content)]
+        following_own = [m for m in following.get(source_of(memory), ()) if _is_users(m)][:CLOSE]
+        taking = _taking_back(memory.content, following_own)
         taking = taking or [m for m in updates if _is_later(m, memory) and changes(m.content, memory.content)]
         taking = taking or [m for m in amended if _was_before(memory, m)]
         if taking:
@@ -284,16 +290,29 @@ def later_ones(shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]
     return later
 
 
+def _taking_back(text: str, following: Sequence[Memory]) -> list[Memory]:
+    """Of the user's messages after a text, in order, those that take it back. A value alone takes back only the last
+    statement before it that it can."""
+    taking = []
+    for at, later in enumerate(following):
+        given = bare_values.bare_value(later.content)
+        between = [m.content for m in following[:at] if not bare_values.bare_value(m.content)]
+        nearer = given and bare_values.last_corrected(given, between) is not None
+        if not nearer and takes_back(later.content, text):
+            taking.append(later)
+    return taking
+
+
 def _is_users(memory: Memory) -> bool:
     return memory.layer == LAYER_MESSAGE and memory.metadata.get("role") == "user"
 
 
 def _was_before(message: Memory, amended: Memory) -> bool:
-    """Whether a message of the user's says what a memory said before it was corrected: all of it but for one word."""
+    """Whether a message of the user states what a memory said before its correction: all of it except one word."""
     if not _is_users(message) or not message.when or not amended.updated_at or message.when > amended.updated_at:
         return False
-    words, said = telling(amended.content), telling(message.content)
-    return len(words - said) == 1 and len(words & said) >= 2
+    words, words_said = content_words(amended.content), content_words(message.content)
+    return len(words - words_said) == 1 and len(words & words_said) >= 2
 
 
 def _is_later(message: Memory, memory: Memory) -> bool:
@@ -309,6 +328,11 @@ def _of_one_kind(one: str, other: str) -> bool:
     return any(kind.search(one) and kind.search(other) for kind in (_COUNT, *value_kinds()))
 
 
+def _is_fragment(later: str) -> bool:
+    """Whether a correction is a few words, without a subject of its own."""
+    return len(content_words(later)) <= MOST_OF_FRAGMENT
+
+
 def _slip(later: str, earlier: str) -> bool:
     return any(
         word != other and SequenceMatcher(None, word, other).ratio() >= SIMILAR
@@ -318,5 +342,5 @@ def _slip(later: str, earlier: str) -> bool:
 
 
 def _names(text: str) -> Iterable[str]:
-    """Words with a capital letter that are long enough to be told apart."""
+    """Words with a capital letter that are long enough to be distinctive."""
     return {word for word in _WORD.findall(text) if len(word) >= LEAST_LETTERS and word[0].isupper()}

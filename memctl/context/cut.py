@@ -1,4 +1,4 @@
-"""Cutting messages that are too large in their middle: the beginning says what it is, the end often asks."""
+"""Cutting the middle of messages that are too large: the beginning says what a message is, the end often asks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from memctl.context.tokens import Count
 
 Refer = Callable[[str], str]
-"""The reference under which a text can be read; empty where there is none."""
+"""Returns the reference for reading a text; empty if there is none."""
 
 PER_MESSAGE = 4
-"""Tokens a message costs beside its text."""
+"""Tokens that a message costs in addition to its text."""
 
 LONGEST_COUNTED = 6_000
-"""Characters by which a part that is no text (an image) is counted at most: models do not count its base64."""
+"""The most characters counted for a part that is not text (an image), as models do not count its base64."""
 
 MOST_CHARACTERS_PER_TOKEN = 12
-"""No tokenizer is expected to put more characters into a token, on average."""
+"""The most characters that any tokenizer is expected to put into a token, on average."""
 
 MARKS: Mapping[str, tuple[str, str]] = {
     "en": (
@@ -31,7 +31,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
         "\n[……此处省略 {left} 个字符……]\n",
     ),
 }
-"""What is in the place of the middle, by language: with a reference and without."""
+"""The mark in place of the middle, by language: with a reference and without."""
 
 _LEAST_ARGUMENT = 8
 """Tokens below which an argument is not cut further."""
@@ -39,12 +39,12 @@ _LEAST_ARGUMENT = 8
 
 @dataclass
 class Cutter:
-    """Cuts texts, and keeps what a reader needs to find the rest.
+    """Cuts texts, and records where to find the full texts.
 
     Args:
-        language: of the marks.
-        offloads: whole texts by the reference that is in the cut one.
-        left: characters left out of the text that was cut last.
+        language: the language of the marks.
+        offloads: full texts by the reference in the cut text.
+        left: the number of characters left out of the last text.
     """
 
     count: Count
@@ -54,7 +54,7 @@ class Cutter:
     left: int = 0
 
     def text(self, text: str, room: int) -> str:
-        """The text within `room` tokens: whole, or its beginning, a mark and its end."""
+        """The text within `room` tokens: unchanged, or its beginning, a mark and its end."""
         if self.count(text) <= room:
             return text
         kept, mark = self._marked(text, room)
@@ -62,7 +62,7 @@ class Cutter:
         return _halves(text, kept, mark.format(left=self.left))
 
     def _marked(self, text: str, room: int) -> tuple[int, str]:
-        """How many characters fit, and beside which mark: the one that says most and leaves half of the room."""
+        """How many characters fit, and with which mark: the most informative one that leaves half of the room."""
         with_reference, plain = MARKS[self.language]
         ref = self.refer(text)
         for mark in (*([with_reference.replace("{ref}", ref)] if ref else []), plain):
@@ -83,7 +83,7 @@ class Cutter:
     # Messages
 
     def message(self, message: Mapping[str, Any], room: int) -> Mapping[str, Any]:
-        """The message within about `room` tokens: its text is cut, then the arguments of its calls."""
+        """The message within about `room` tokens: first its text is cut, then the arguments of its calls."""
         fixed = self.bare(message)
         calls = self._calls_cost(message)
         spare = max(0, room - fixed - min(calls, max(0, room - fixed) // 2))
@@ -94,13 +94,13 @@ class Cutter:
         return short
 
     def bare(self, message: Mapping[str, Any]) -> int:
-        """Tokens of a message without its text and its arguments: these cannot be saved."""
+        """Tokens of a message without its text and arguments, which cannot be cut."""
         stripped = {name: value for name, value in message.items() if name not in ("content", "tool_calls")}
         calls = [_with_arguments(call, "") for call in message.get("tool_calls") or ()]
         return cost({**stripped, **({"tool_calls": calls} if calls else {})}, self.count)
 
     def _content(self, content: Any, room: int) -> Any:
-        """Content within its room; parts that are no text go where they do not fit beside half of it."""
+        """Content within its room; parts that are not text are dropped unless they fit next to half of it."""
         text = text_of(content)
         if isinstance(content, str) or content is None:
             return self.text(text, room) if text else content
@@ -124,7 +124,7 @@ class Cutter:
         ]
 
     def arguments(self, text: str, room: int) -> str:
-        """Arguments within their room, still a JSON object: long values are cut, else all of them go."""
+        """Arguments within their room, still a JSON object: long values are cut, or else all are dropped."""
         given = _object(text)
         values = {name: value if isinstance(value, str) else as_text(value) for name, value in given.items()}
         share = room
@@ -133,18 +133,18 @@ class Cutter:
             cut = {name: given[name] if self.count(v) <= most else self.text(v, most) for name, v in values.items()}
             if self.count(as_text(cut)) <= room:
                 return as_text(cut)
-            share = share * 2 // 3  # names, quotes and escapes cost as well
+            share = share * 2 // 3  # names, quotes and escapes cost tokens too
         return "{}"
 
 
 def _halves(text: str, kept: int, mark: str) -> str:
-    """So many characters of a text, half from its beginning and half from its end."""
+    """This many characters of a text, half from its beginning and half from its end."""
     head = kept // 2
     return f"{text[:head]}{mark}{text[len(text) - (kept - head) :]}"
 
 
 def level(costs: Sequence[int], room: int) -> int:
-    """The most that each may take so that all fit: what needs less leaves more to the others."""
+    """The most that each may take so that all fit: unused room of small ones goes to the others."""
     left, waiting = room, sorted(costs)
     for at, price in enumerate(waiting):
         share = left // (len(waiting) - at)
@@ -154,11 +154,11 @@ def level(costs: Sequence[int], room: int) -> int:
     return max(waiting, default=0)
 
 
-# What a message holds
+# The contents of a message
 
 
 def cost(message: Mapping[str, Any], count: Count) -> int:
-    """Tokens of one message, tool calls and results included."""
+    """Tokens of one message, including tool calls and results."""
     texts = [(name, value) for name, value in message.items() if name not in ("role", "time", "id") and value]
     return PER_MESSAGE + sum(_value_cost(name, value, count) for name, value in texts)
 
@@ -174,7 +174,7 @@ def _part_cost(part: Any, count: Count) -> int:
 
 
 def text_of(content: Any) -> str:
-    """What is text in a message's content, a line each part."""
+    """The text in a message's content, one line per part."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content or () if _is_text(part))
@@ -206,5 +206,5 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """A value as JSON, as it weighs in a prompt."""
+    """A value as JSON, in the form that a prompt holds."""
     return json.dumps(value, ensure_ascii=False, default=str)

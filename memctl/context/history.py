@@ -1,7 +1,7 @@
-"""The history of a conversation as a model's server accepts it, within its part of the window. Pure functions.
+"""The history of a conversation in a form that model servers accept, within its part of the window. Pure functions.
 
-A call of a tool is followed by its results and by nothing else; the question stands where the user asked it. What does
-not fit is cut in its middle or left out, the oldest first.
+Tool calls are followed by their results and nothing else; the question stays where the user asked it. Messages that do
+not fit are cut in the middle or left out, oldest first.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from memctl.context.cut import Cutter, arguments_of, cost, level, text_of
 from memctl.context.tokens import Count
 
 FIRST_MESSAGES, LAST_MESSAGES = 2, 5
-"""Messages that stay when the history does not fit, beside those of the system."""
+"""The messages, in addition to system messages, that stay if the history does not fit."""
 
 MOST_OF_NOW, MOST_OF_ONE = 0.8, 0.25
-"""Shares of the history's room: what the question and the last step take at most where there is more, and what any
-other message takes before it is cut."""
+"""Shares of the history's room: the most for the question and the last step if there are other messages, and the most
+for any other message before it is cut."""
 
 SYSTEM, USER, ASSISTANT, TOOL = "system", "user", "assistant", "tool"
 _KNOWN = {SYSTEM: SYSTEM, "developer": SYSTEM, USER: USER, TOOL: TOOL}
@@ -38,15 +38,15 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "opening": "（此前的消息已省略。）",
     },
 }
-"""What is added to a history, by language."""
+"""Texts added to a history, by language."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Messages that stay or go together: one, or calls of tools with their results.
+    """Messages that are kept or left out together: one message, or tool calls with their results.
 
     Args:
-        places: positions of its messages in the history that was given; none for what was added.
+        places: the positions of its messages in the given history; none for added ones.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -62,12 +62,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A history within its room.
+    """A history that fits its room.
 
     Args:
-        left_out: positions of messages that did not fit.
-        offloads: whole texts of what was cut, by the reference in the cut text.
-        notes: what was cut, a sentence each.
+        left_out: the positions of messages that did not fit.
+        offloads: full texts of cut messages, by the reference in the cut text.
+        notes: a note for each cut message.
     """
 
     messages: tuple[Mapping[str, Any], ...] = ()
@@ -82,9 +82,8 @@ class Fitted:
 def groups(messages: Sequence[Mapping[str, Any]], language: str = "en") -> list[Group]:
     """The messages in an order and form that OpenAI's servers accept.
 
-    Results follow their call; calls made without waiting for a result are one message with several calls; ids are
-    unique. A call without a result gets one that says so. Results without a call, and messages without content, are
-    left out.
+    Results follow their calls; calls made before any result become one message with several calls; ids are unique. A
+    call without a result gets one that says so. Results without a call, and messages without content, are left out.
     """
     paired = _Paired(WORDS[language])
     for place, message in enumerate(messages):
@@ -94,12 +93,12 @@ def groups(messages: Sequence[Mapping[str, Any]], language: str = "en") -> list[
 
 @dataclass
 class _Calls:
-    """Calls that are made together, with the results so far by the id of their call."""
+    """Calls made together, with their results so far by call id."""
 
     message: dict[str, Any]
     places: list[int]
     wanted: list[tuple[str, str]] = field(default_factory=list)
-    """The id each call came with, and the one it has."""
+    """The original and the unique id of each call."""
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def unanswered(self, given: str) -> str:
@@ -107,11 +106,11 @@ class _Calls:
 
 
 class _Paired:
-    """A history being put in order."""
+    """Pairs calls with their results."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
         self.words = words
-        self.found: list[_Calls | Group] = []
+        self.items: list[_Calls | Group] = []
         self.by_id: dict[str, list[_Calls]] = {}
         self.ids: set[str] = set()
 
@@ -123,7 +122,7 @@ class _Paired:
         elif (content := _content(message)) is not None:
             role = str(message.get("role", "")).strip().lower()
             plain = {**message, "role": _KNOWN.get(role, ASSISTANT), "content": content}
-            self.found.append(Group(({n: v for n, v in plain.items() if n != "tool_calls"},), (place,)))
+            self.items.append(Group(({n: v for n, v in plain.items() if n != "tool_calls"},), (place,)))
 
     def _result(self, message: Mapping[str, Any], place: int) -> None:
         given = str(message.get("tool_call_id", ""))
@@ -135,17 +134,17 @@ class _Paired:
                 return
 
     def _calls(self, message: Mapping[str, Any], place: int) -> None:
-        last = self.found[-1] if self.found else None
+        last = self.items[-1] if self.items else None
         content = _content(message)
-        if isinstance(last, _Calls) and not last.results:  # called before an answer came: in parallel
+        if isinstance(last, _Calls) and not last.results:  # called before any result, so in parallel
             calls = last
             calls.places.append(place)
-            said = "\n".join(filter(None, (text_of(calls.message["content"]), text_of(content))))
-            calls.message["content"] = said or None
+            texts = "\n".join(filter(None, (text_of(calls.message["content"]), text_of(content))))
+            calls.message["content"] = texts or None
         else:
             kept = {name: value for name, value in message.items() if name != "tool_calls"}
             calls = _Calls({**kept, "role": ASSISTANT, "content": content, "tool_calls": []}, [place])
-            self.found.append(calls)
+            self.items.append(calls)
         for call in message["tool_calls"]:
             self._call(calls, call if isinstance(call, Mapping) else {})
 
@@ -171,7 +170,7 @@ class _Paired:
         return name
 
     def groups(self) -> list[Group]:
-        return [each if isinstance(each, Group) else self._closed(each) for each in self.found]
+        return [each if isinstance(each, Group) else self._closed(each) for each in self.items]
 
     def _closed(self, calls: _Calls) -> Group:
         missing = {"role": TOOL, "content": self.words["closing"]}
@@ -180,7 +179,7 @@ class _Paired:
 
 
 def _valid(arguments: str) -> str:
-    """Arguments as JSON of an object: servers read them, and models at times write something else."""
+    """Arguments as a JSON object: servers parse them, and models sometimes write something else."""
     try:
         if isinstance(json.loads(arguments or "{}"), dict):
             return arguments or "{}"
@@ -190,19 +189,19 @@ def _valid(arguments: str) -> str:
 
 
 def _content(message: Mapping[str, Any]) -> Any:
-    """Content that a server takes; None where there is none."""
+    """Content that a server accepts; None if there is none."""
     content = message.get("content")
     if isinstance(content, str):
         return content if content.strip() else None
     parts = [part for part in map(_part, content or ()) if part is not None]
     texts = [part for part in parts if part.get("type") == "text"]
-    if message.get("role") != USER:  # only a user's message may hold anything but text
+    if message.get("role") != USER:  # only a user's message may contain other parts than text
         return "\n".join(part["text"] for part in texts) or None
     return parts or None
 
 
 def _part(part: Any) -> dict[str, Any] | None:
-    """A part of a user's message in OpenAI's form, an image of Anthropic's too; None for what no server knows."""
+    """A part of a user's message in OpenAI's form; images of Anthropic's form are converted. None for unknown parts."""
     if isinstance(part, str):
         part = {"type": "text", "text": part}
     if not isinstance(part, Mapping):
@@ -227,24 +226,24 @@ def _image_url(source: Any) -> str:
 # The question
 
 
-def asked(question: str, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the history asks this already: it is what the user said last, and no answer follows it."""
-    said = [message for message in messages if message.get("role") in (USER, ASSISTANT, TOOL)]
-    last = next((at for at in range(len(said) - 1, -1, -1) if said[at].get("role") == USER), None)
-    if last is None or text_of(said[last].get("content")).strip() != question.strip():
+def ends_with(question: str, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the history ends with this question of the user, unanswered."""
+    turns = [message for message in messages if message.get("role") in (USER, ASSISTANT, TOOL)]
+    last = next((at for at in range(len(turns) - 1, -1, -1) if turns[at].get("role") == USER), None)
+    if last is None or text_of(turns[last].get("content")).strip() != question.strip():
         return False
-    return is_pending(said[last:])
+    return is_pending(turns[last:])
 
 
 def is_pending(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the model is to speak next: what was said last is the user's, a tool's, or a call."""
-    said = [message for message in messages if message.get("role") in (USER, ASSISTANT, TOOL)]
-    return bool(said) and (said[-1].get("role") != ASSISTANT or bool(said[-1].get("tool_calls")))
+    """Whether it is the model's turn: the last message is the user's, a tool's, or a call."""
+    turns = [message for message in messages if message.get("role") in (USER, ASSISTANT, TOOL)]
+    return bool(turns) and (turns[-1].get("role") != ASSISTANT or bool(turns[-1].get("tool_calls")))
 
 
 def with_question(groups: Sequence[Group], messages: Sequence[Mapping[str, Any]], question: str) -> list[Group]:
-    """The history with the question at its end, unless the history asks it already."""
-    if not question.strip() or asked(question, messages):
+    """The history with the question added at its end, unless it is there already."""
+    if not question.strip() or ends_with(question, messages):
         return list(groups)
     return [*groups, Group(({"role": USER, "content": question},))]
 
@@ -255,8 +254,8 @@ def with_question(groups: Sequence[Group], messages: Sequence[Mapping[str, Any]]
 def fitted(groups: Sequence[Group], limit: int, cutter: Cutter) -> Fitted:
     """The messages that fit into `limit` tokens.
 
-    The question (what the user said last) and the last step stay, cut in their middle where they are too large; then
-    come the system's messages, the first two and the last five, and the newest before them.
+    The question (the user's last message) and the last step are kept, cut in the middle if they are too large; then
+    system messages, the first two and the last five messages, and the newest before these.
     """
     costs = [group.cost(cutter.count) for group in groups]
     if sum(costs) <= limit:
@@ -270,21 +269,21 @@ def fitted(groups: Sequence[Group], limit: int, cutter: Cutter) -> Fitted:
 
 
 class _Fitting:
-    """A history being brought into its room."""
+    """Fits a history into its room."""
 
     def __init__(self, groups: Sequence[Group], costs: Sequence[int], limit: int, cutter: Cutter) -> None:
-        self.found, self.costs, self.cutter = groups, costs, cutter
+        self.items, self.costs, self.cutter = groups, costs, cutter
         self.limit = self.left = limit
         self.kept: dict[int, Group] = {}
         self.cuts: dict[int, list[tuple[str, int, int]]] = {}
 
     def keep_now(self) -> None:
-        """Keep the question and the last step. Where both do not fit even when cut, the question alone."""
-        last = len(self.found) - 1
-        question = next((at for at in range(last, -1, -1) if self.found[at].role == USER), None)
+        """Keep the question and the last step; if both do not fit even when cut, only the question."""
+        last = len(self.items) - 1
+        question = next((at for at in range(last, -1, -1) if self.items[at].role == USER), None)
         for wanted in ({last} | ({question} if question is not None else set()), {question}):
             places = sorted(at for at in wanted if at is not None)
-            most = self.limit if len(places) == len(self.found) else int(self.limit * MOST_OF_NOW)
+            most = self.limit if len(places) == len(self.items) else int(self.limit * MOST_OF_NOW)
             shorter = self._within(places, most) or self._within(places, self.limit)
             if shorter:
                 for at, group in shorter.items():
@@ -292,20 +291,20 @@ class _Fitting:
                 return
 
     def _within(self, places: Sequence[int], room: int) -> dict[int, Group]:
-        """Some groups, their largest messages cut so that together they fit; empty where they cannot."""
-        messages = [message for at in places for message in self.found[at].messages]
+        """These groups, with their largest messages cut so that all fit; empty if that is impossible."""
+        messages = [message for at in places for message in self.items[at].messages]
         most = level([cost(message, self.cutter.count) for message in messages], room)
-        for share in (1.0, 0.7, 0.4):  # a cut may save less than it should: names and ids stay
+        for share in (1.0, 0.7, 0.4):  # a cut may save less than expected, as names and ids are kept
             cut = {at: self._cut(at, max(1, int(most * share))) for at in places}
             if sum(group.cost(self.cutter.count) for group in cut.values()) <= room:
                 return cut
         return {}
 
     def _cut(self, at: int, most: int) -> Group:
-        """A group with each message of more than `most` tokens cut."""
+        """A group with its messages cut to `most` tokens each."""
         self.cuts[at] = []
-        shorter = tuple(self._cut_message(at, message, most) for message in self.found[at].messages)
-        return Group(shorter, self.found[at].places)
+        shorter = tuple(self._cut_message(at, message, most) for message in self.items[at].messages)
+        return Group(shorter, self.items[at].places)
 
     def _cut_message(self, at: int, message: Mapping[str, Any], most: int) -> Mapping[str, Any]:
         if cost(message, self.cutter.count) <= most:
@@ -317,11 +316,11 @@ class _Fitting:
         return cut
 
     def take(self, at: int) -> None:
-        """Keep one more group, if it fits, cut where it holds much more than its share."""
+        """Keep one more group if it fits; it is cut if it takes much more than its share."""
         if at in self.kept or self.left <= 0:
             return
         most = max(1, int(self.limit * MOST_OF_ONE))
-        group = self._cut(at, most) if self.costs[at] > min(self.left, 2 * most) else self.found[at]
+        group = self._cut(at, most) if self.costs[at] > min(self.left, 2 * most) else self.items[at]
         if group.cost(self.cutter.count) <= self.left:
             self._keep(at, group)
 
@@ -332,11 +331,11 @@ class _Fitting:
     def result(self) -> Fitted:
         kept = [self.kept[at] for at in sorted(self.kept)]
         messages = tuple(message for group in kept for message in group.messages)
-        gone = (place for at, group in enumerate(self.found) if at not in self.kept for place in group.places)
+        left_out = (place for at, group in enumerate(self.items) if at not in self.kept for place in group.places)
         cuts = [cut for at in sorted(self.kept) for cut in self.cuts.get(at, ())]
         shown = "\n".join(map(_shown, messages))
         offloads = {ref: text for ref, text in self.cutter.offloads.items() if ref in shown}
-        return Fitted(messages, tuple(sorted(gone)), offloads, tuple(_note(*cut) for cut in cuts))
+        return Fitted(messages, tuple(sorted(left_out)), offloads, tuple(_note(*cut) for cut in cuts))
 
 
 def _shown(message: Mapping[str, Any]) -> str:
@@ -351,7 +350,7 @@ _OF = {USER: "a message of the user", ASSISTANT: "a message of the assistant", T
 
 
 def _note(role: str, left: int, whole: int) -> str:
-    what = _OF.get(role, "a message of the system")
+    what = _OF.get(role, "a system message")
     return f"{what} was cut in its middle: {left:,} of {whole:,} characters left out"
 
 
@@ -360,18 +359,18 @@ def _of_system(groups: Sequence[Group]) -> list[int]:
 
 
 def _edges(groups: Sequence[Group]) -> set[int]:
-    """Groups that hold the first two and the last five messages which are not the system's."""
+    """The groups of the first two and the last five messages, not counting system messages."""
     middle = [at for at, group in enumerate(groups) if group.role != SYSTEM for _ in group.messages]
     return {*middle[:FIRST_MESSAGES], *middle[-LAST_MESSAGES:]}
 
 
 def total(groups: Iterable[Group], count: Count) -> int:
-    """Tokens of a whole history."""
+    """Tokens of a history."""
     return sum(group.cost(count) for group in groups)
 
 
 def prompt(system: str, room: int, cutter: Cutter) -> tuple[list[Mapping[str, Any]], tuple[str, ...]]:
-    """The system prompt as messages, cut in its middle where it is larger than its room, and a note that says so."""
+    """The system prompt as messages, cut in the middle if it is larger than its room, and a note on the cut."""
     if not system.strip():
         return [], ()
     whole = {"role": SYSTEM, "content": system}

@@ -1,7 +1,7 @@
 """Characters that look like the letters of the fence's tag.
 
 From Unicode's table of confusables (UTS #39, confusables.txt), and by name: `LATIN SMALL LETTER L WITH STROKE`. In the
-form that NFKD and case folding give, and without those that they turn into ASCII themselves.
+form after NFKD and case folding, without characters that these turn into ASCII.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LIKE = {
     "o": "0øɵθοσоѳөօ۵०০੦૦ଠ୦௦౦೦ഠ൦๐໐တဝ၀ჿዐᎤᎾᏫᴏᴑ⊖⊝⍬ⱺⲟⴱⵁⵔ〇ꓳꝋꝍꬽꬾ𐊒𐊫𐐬𐓪𐔖𑓐𑣈𑣕𑣗𑣠𝈚𝼛🅞🅾🇴🜔",
     "n": "ƞȵɲɳɴηνոռᵰᶇⲛꓠꞑꞥꬻ𐆎𐔓🅝🅽🇳",
     "g": "ƍǥɠɡɢʛԍցᏀᏳᵹᶃꓖꞡꬶ🅖🅶🇬",
-    # and y: one of them looks like either
+    # including y: one character looks like both
     "t": "ŧƫƭȶʈτтҭᎢᴛᵵ₮⊤⍡⟙ⱦⲧꓔꞇ𐊗𐊱𐌕𑣜𖼊𝼉🅣🆃🇹🝨y¥ƴɏɣʏγυуүұყᎩᎽᶌỿⲩꓬꭚ𐊲𑣄𖽃🅨🆈🇾",
     "e": "ɇεеҽҿᎬᴇᶒ℮⋿ⱸⴹꓰꬲꬴ𐊆𑣆𑣎🅔🅴🇪",
     "r": "®ɍɼɽɾʀгғᎡᎱᏒᖇᣴᴦᵲᵳᶉⲅꓣꞃꞧꭆꭇꭈꭉꭋꭌ𐓜𖼵𝈖𝼖🅡🆁🇷",

@@ -1,4 +1,4 @@
-"""Building the context of a model's call: what is known that matters, within a budget of tokens."""
+"""Building the context for a model's call, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from memctl.core.models import (
 )
 from memctl.core.text.shortening import first_sentences
 from memctl.core.text.terms import terms
-from memctl.engine import healing
+from memctl.engine import retried
 from memctl.errors import UsageError
-from memctl.memories.asking import Asking
+from memctl.memories.querying import QueryEngine
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
@@ -62,33 +62,32 @@ T = TypeVar("T")
 MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 
 MOST_COMPARED, FOLLOWING = 40, 4
-"""Hits that are compared with what was said later, and how much of that right behind each."""
+"""The most hits to compare with later statements, and how many messages after each to read."""
 
 MOST_LOOKED_UP, RAREST, ALIKE = 5, 3, 8
-"""Of how many of them what shares their rarest words is looked up, of how many words, and how much of it is read."""
+"""How many of these hits to look up by rare words, by how many words, and how many matches of each to read."""
 
-"""In what the index holds of a message of the user's."""
 LEAST_CONFIDENCE = 0.6
-"""Of facts of the profile."""
+"""The least confidence of facts in the profile."""
 
 TOKENS_A_HIT, TOKENS_A_BYTE = 12, 0.15
-"""A hit takes at least about so many tokens, and so many a byte of the store's usual message …"""
+"""The fewest tokens of a hit, and the tokens per byte of the mean message …"""
 
 LEAST_HITS, MOST_HITS = 40, 600
-"""… from which it follows, within these bounds, how many are looked for to fill the room there is."""
+"""… from which the number of hits to search for follows, within these bounds."""
 
 BYTES_A_TOKEN = 4.5
-"""Of messages, at most: how much of them is read to fill the room."""
+"""The most bytes per token of messages: how many bytes to read to fill the room."""
 
 RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000
-"""What was said before the question that is searched for with it."""
+"""The messages before the question that are searched for with it."""
 
 CLOSED_HITS, CLOSED_PROFILE = 50, 30
-"""Tokens for the nearest of what is known, and for the profile, where nothing answers the question."""
+"""Tokens for the nearest hits, and for the profile, if nothing answers the question."""
 
 EXCERPT_CHARACTERS = 400
 LONG_BODY, BEST_PASSAGE = 1_600, 800
-"""Characters: of a longer reflection that matched, its best passage comes first."""
+"""Characters: a longer matching reflection is shown by its best passage of at most the second length."""
 
 LEAST_BUDGET = 100
 _NOT_NOTED = (TASK, DOCUMENTS, OTHERS)
@@ -100,18 +99,18 @@ class ContextPack:
     """A context, ready for a model.
 
     Args:
-        text: the long-term part and the task, as Markdown between `<long_term_memory>` tags.
-        messages: the whole as chat messages: system prompt, long-term part, history, the question.
-        tokens: what `messages` take, by `tokenizer`; never more than the allocation's total without its reserve.
-        granted: tokens each part was allowed after lending, and `used` what it took.
-        placed: every memory that was thought of, with what became of it and why.
-        left_out: positions of messages of the history that did not fit.
-        receipt: names this answer for `feedback`.
-        notes: what made it worse than it should be.
-        reranked: what a reranker had to do with it, None where it had nothing.
-        offloads: whole texts of messages that were cut, by the reference in their place.
-        strength: how well the best of what is known answers the question, 0 to 1; None where nothing was asked.
-        open: whether that was enough to put in what was found.
+        text: memories and task, as Markdown between `<long_term_memory>` tags.
+        messages: the whole context as chat messages: system prompt, memories, history, question.
+        tokens: the size of `messages`, by `tokenizer`; at most the allocation's total without its reserve.
+        granted: the tokens granted to each part after lending; `used`: the tokens it took.
+        placed: every memory considered, with how it was placed and why.
+        left_out: the positions of history messages that did not fit.
+        receipt: identifies this answer for `feedback`.
+        notes: why it is degraded.
+        reranked: the reranker and its cost; None without one.
+        offloads: full texts of cut messages, by the reference in their place.
+        strength: how well the best memory answers the question, 0 to 1; None without a question.
+        open: whether that was enough to include what was found.
     """
 
     text: str
@@ -135,13 +134,13 @@ class ContextPack:
         from memctl.context.anthropic import converted
         from memctl.core.text.language import language_of
 
-        said = (text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
-        return converted(self.messages, language_of(*said))
+        questions = (text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
+        return converted(self.messages, language_of(*questions))
 
 
 @dataclass(frozen=True)
 class _Recalled:
-    """What was found for a question, and what a reranker had to do with it."""
+    """The evidence for a question, and the reranking of it."""
 
     evidence: Evidence
     reranked: Reranking | None = None
@@ -149,15 +148,15 @@ class _Recalled:
 
 
 class Contexts:
-    """Contexts for a model's call, as `store.context`."""
+    """Contexts for a model's call: `store.context`."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
-    def healed(self, action: Callable[[], T]) -> T:
-        return self._engine.healed(action)
+    def retry(self, action: Callable[[], T]) -> T:
+        return self._engine.retry(action)
 
-    @healing
+    @retried
     def build(
         self,
         question: str,
@@ -178,27 +177,27 @@ class Contexts:
         ask: bool = True,
         others: Sequence[Hit] = (),
     ) -> ContextPack:
-        """Gather what is known that matters for a question and pack it into a window.
+        """Recall what matters for a question and pack it into a window.
 
         Args:
-            question: what the model will be asked; empty for the profile alone.
-            session: the session whose messages and task at hand belong to it.
-            messages: the history, as OpenAI-style messages, where there is no session.
-            task_state: the task at hand as Markdown, where there is no session.
-            recall: whether memories are looked for; history and task alone otherwise.
+            question: the question for the model; empty for the profile alone.
+            session: the session whose messages and task to include.
+            messages: the history, as OpenAI-style messages, if there is no session.
+            task_state: the current task as Markdown, if there is no session.
+            recall: whether to recall memories; without it, only history and task.
             system: the system prompt.
-            budget: tokens of the whole window; the setting `context_tokens` where None.
-            memory_tokens: tokens of the recalled part; its share of the window where None.
-            gate: whether next to nothing is put in where nothing answers the question; the setting `context_gate`
-                where None.
-            task: `simple`, `medium` or `complex`: how the window is divided.
-            tokenizer: instead of the setting's.
-            tools: schemas of the tools that the model is given with the messages: they take room as well.
-            ask: whether the question is put to the model; else it only says what to recall, and the history asks.
-            others: hits in other users' memories, which are shown as theirs; see `Shared.build_context`.
+            budget: tokens of the whole window; default: the setting `context_tokens`.
+            memory_tokens: tokens of the recalled part; default: its share of the window.
+            gate: whether to include almost nothing if no memory answers the question; default: the setting
+                `context_gate`.
+            task: `simple`, `medium` or `complex`: how to divide the window.
+            tokenizer: overrides the setting.
+            tools: the schemas of the model's tools, which also take room.
+            ask: whether to add the question to the messages; without it, it only says what to recall.
+            others: hits in other users' memories, shown as such; see `Shared.build_context`.
 
         Raises:
-            UsageError: no such kind of task, or a budget that is too small for anything.
+            UsageError: unknown kind of task, or a budget that is too small.
         """
         now = now or times.utc_now()
         engine = self._engine
@@ -223,7 +222,7 @@ class Contexts:
         turns = history.groups(messages, cutter.language)
         turns = history.with_question(turns, messages, question) if ask else turns
         pack = _assembled(turns, system, pieces, allocation, cutter, memory_tokens)
-        self._lay_aside(session, pack.offloads, now)
+        self._offload(session, pack.offloads, now)
         notes = (counter.note, *recalled.degraded, *_too_large(schemas, allocation), *pack.notes)
         written = self._receipt(question, recalled.evidence, pack, now) if receipt and recall else ""
         return replace(
@@ -237,29 +236,29 @@ class Contexts:
         )
 
     def _hits_for(self, room: int) -> int:
-        """How many hits fill so many tokens, as far as the usual size of a message tells."""
-        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._engine.search.usual_message(answering.MOST_BYTES)))
+        """The number of hits that fill `room` tokens, estimated from the mean size of messages."""
+        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._engine.search.mean_message_size(answering.MOST_BYTES)))
         return max(LEAST_HITS, min(MOST_HITS, room // usual))
 
-    def _opens(self, gathered: Evidence, gate: bool | None) -> bool:
-        """Whether what was found answers the question well enough to be put in."""
+    def _opens(self, recalled: Evidence, gate: bool | None) -> bool:
+        """Whether the evidence answers the question well enough to be included."""
         settings = self._engine.settings
         gated = settings.context_gate if gate is None else gate
-        return not gated or gathered.strength >= least(settings.context_gate_strength, self._engine.search.total())
+        return not gated or recalled.strength >= least(settings.context_gate_strength, self._engine.search.total())
 
     def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
-        """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
-        whole."""
+        """Cuts messages that are too large, in the language of the conversation; in a session, with references to the
+        full texts."""
         from memctl.core.text.language import language_of
 
-        said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
+        user_texts = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
         stored = self._engine.storage.sessions
         kept = frozenset(stored.offloaded(session)) if session else frozenset()
         refer = (lambda text: _reference(stored, session, text, kept)) if session else (lambda text: "")
-        return Cutter(count, refer, language_of(*said))
+        return Cutter(count, refer, language_of(*user_texts))
 
-    def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
-        """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
+    def _offload(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
+        """Store the full texts of cut messages for `read_offloaded`, until the session ends."""
         stored = self._engine.storage.sessions
         known = set(stored.offloaded(session)) if offloads else set()
         for ref, text in offloads.items():
@@ -267,7 +266,7 @@ class Contexts:
                 with stored.locked(session):
                     stored.offload(session, text)
 
-    # Finding
+    # Recalling
 
     def _recalled(self, question: str, messages: Sequence[Mapping[str, Any]], now: datetime, room: int) -> _Recalled:
         store = self._engine
@@ -281,17 +280,17 @@ class Contexts:
         window = evidence.texts_of([*messages, {"content": question}])
         rounds: list[Evidence] = []
 
-        def plain(asked: Query) -> Answer:
+        def plain(request: Query) -> Answer:
             rounds.append(
                 answering.evidence(
-                    asked,
+                    request,
                     recent,
                     store.search,
                     embedder,
                     store.weights,
                     now,
                     BYTES_A_TOKEN * room,
-                    lambda hit: evidence.stands_in(hit, window),
+                    lambda hit: evidence.is_in_window(hit, window),
                 )
             )
             return Answer(rounds[-1].hits, Route(), rounds[-1].degraded)
@@ -300,11 +299,11 @@ class Contexts:
         best = replace(rounds[-1], hits=answered.hits)
         return _Recalled(best, reranked, tuple(note for note in (*degraded, best.degraded, problem) if note))
 
-    def _receipt(self, question: str, gathered: Evidence, pack: ContextPack, now: datetime) -> str:
-        """Note what was given; what counts as used is what answered the question and was put in."""
+    def _receipt(self, question: str, recalled: Evidence, pack: ContextPack, now: datetime) -> str:
+        """Record what was included; what answered the question counts as used."""
         given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in _NOT_NOTED]
-        ids = [*dict.fromkeys(placed.said.message if placed.said else placed.name for placed in given)]
-        used = {hit.memory.memory_id for hit in rank.used(gathered.hits)} if gathered.hits else set()
+        ids = [*dict.fromkeys(placed.info.message if placed.info else placed.name for placed in given)]
+        used = {hit.memory.memory_id for hit in rank.used(recalled.hits)} if recalled.hits else set()
         return self._engine.storage.receipts.write(question, ids, [i for i in ids if i in used], now)
 
     # Pieces
@@ -312,18 +311,18 @@ class Contexts:
     def _pieces(
         self,
         question: str,
-        gathered: Evidence,
+        recalled: Evidence,
         task_state: str,
         now: datetime,
         recall: bool,
         opened: bool,
         count: Count,
     ) -> list[Piece]:
-        pieces = [Piece(TASK, "task", "", task_state, 1.0, "the task at hand", MUST)] if task_state.strip() else []
+        pieces = [Piece(TASK, "task", "", task_state, 1.0, "the current task", MUST)] if task_state.strip() else []
         if not recall:
             return pieces
         always = self._always(now)
-        hits = gathered.hits
+        hits = recalled.hits
         profile = self._engine.view().profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
         about = evidence.changes(
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
@@ -333,7 +332,7 @@ class Contexts:
         likely += self._sharing(likely, now)
         about = replace(about, later=corrections.later_ones(likely, following))
         placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
-        answers, background = self._from_hits(question, gathered, now, about), self._profile(profile, about)
+        answers, background = self._from_hits(question, recalled, now, about), self._profile(profile, about)
         if not opened:
             answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
         placed += [*answers, *background]
@@ -342,7 +341,7 @@ class Contexts:
         return pieces + evidence.without_repeats(kept)
 
     def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
-        """What was said right behind the messages that are shown, or that something shown was made from."""
+        """The messages after those that are shown, or that a shown memory was derived from."""
         search = self._engine.search
         behind = search.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
         keys = [*dict.fromkeys(key for keys in behind.values() for key in keys)]
@@ -350,15 +349,15 @@ class Contexts:
         return {name: [own[key] for key in keys if key in own] for name, keys in behind.items()}
 
     def _sharing(self, shown: Sequence[Memory], now: datetime) -> list[Memory]:
-        """Messages that share the rarest words with what is shown first: one of them may take it back, even where the
-        question does not find it."""
+        """Messages that share the rarest words with the first shown ones: one of them may take these back even if it
+        does not match the question."""
         if not self._engine.search.has(MESSAGES):
             return []
         others: dict[str, Memory] = {}
         known = {memory.memory_id for memory in shown}
         first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]
         for memory in first[:MOST_LOOKED_UP]:
-            words = sorted(corrections.telling(memory.content))
+            words = sorted(corrections.content_words(memory.content))
             search, only = self._engine.search, Filters(only=MESSAGES)
             for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=ALIKE) if words else ():
                 other = match.memory
@@ -367,7 +366,7 @@ class Contexts:
         return [*others.values()]
 
     def _always(self, now: datetime) -> list[Memory]:
-        """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""
+        """The memories for every question: pinned ones, and those with the tag `constraint`."""
         view = self._engine.view()
         always = [*view.pinned(MOST_PINNED, now), *view.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
         return [*{memory.memory_id: memory for memory in always}.values()]
@@ -376,40 +375,40 @@ class Contexts:
         return self._engine.view().get(memory_id)
 
     def _changed(self, question: str, now: datetime) -> list[Memory]:
-        """Superseded values and candidates that the question is about: what is shown must be marked by them."""
+        """Superseded values and candidates that match the question, for notes on what is shown."""
         if not question.strip():
             return []
         filters = Filters(statuses=(SUPERSEDED, CANDIDATE), only=MEMORIES)
-        words = retrieve.telling_terms(question)
+        words = retrieve.content_terms(question)
         search = self._engine.search
         keys = [scored.key for scored in search.full_text(words, filters, now, MOST_CONSTRAINTS)]
         return [match.memory for match in search.matches(keys)]
 
-    def _from_hits(self, question: str, gathered: Evidence, now: datetime, about: evidence.Changes) -> list[Piece]:
-        """What answers the question, each under its heading."""
-        useful = {id(hit) for hit in rank.used(gathered.hits)} if gathered.hits else set()
-        before = {after: name for name, after in gathered.after.items()}
-        extracts = self._extracts(gathered.hits)
+    def _from_hits(self, question: str, recalled: Evidence, now: datetime, about: evidence.Changes) -> list[Piece]:
+        """The pieces that answer the question, each under its heading."""
+        useful = {id(hit) for hit in rank.used(recalled.hits)} if recalled.hits else set()
+        before = {after: name for name, after in recalled.after.items()}
+        extracts = self._extracts(recalled.hits)
         pieces = []
-        for hit in gathered.hits:
+        for hit in recalled.hits:
             name, why = answering.place_of(hit), evidence.reason(hit)
             if evidence.is_message(hit):
-                said = evidence.said(hit.memory, before.get(name, ""))
-                pieces.append(evidence.message_piece(hit, name, why, said, about))
-            elif id(hit) in useful and not evidence.faint(hit.memory) and hit.memory.memory_id not in extracts:
+                info = evidence.message_info(hit.memory, before.get(name, ""))
+                pieces.append(evidence.message_piece(hit, name, why, info, about))
+            elif id(hit) in useful and not evidence.is_minor(hit.memory) and hit.memory.memory_id not in extracts:
                 section, priority = evidence.section_of(hit.memory)
                 weight = evidence.weight(hit, section, now)
                 pieces.append(self._piece(section, hit.memory, weight, why, priority, about, hit, question))
         return pieces
 
     def _extracts(self, hits: Sequence[Hit]) -> set[str]:
-        """The ids of episodes that were taken from messages which are here: these say it themselves."""
+        """The ids of episodes extracted from messages that exist here, which say the same themselves."""
         spans = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
         known = self._engine.conversations.known(name for names in spans.values() for name in names)
         return {name for name, names in spans.items() if names and known.issuperset(names)}
 
     def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
-        """Preferences, then facts, the new before the old, whatever is asked."""
+        """Preferences, then facts, newest first, for any question."""
         pieces = []
         for place, memory in enumerate(memories):
             section = CONSTRAINTS if evidence.is_preference(memory) else PROFILE
@@ -437,7 +436,7 @@ class Contexts:
     def _forms(
         self, memory: Memory, hit: Hit | None, question: str
     ) -> tuple[str, Callable[[], Iterable[tuple[str, str]]]]:
-        """A memory's text, and what to try where the whole does not fit."""
+        """A memory's text, and shorter forms to try if it does not fit."""
         body = self._matched_body(memory, hit, question) if hit else ""
         text = with_reflection(memory, body)
 
@@ -455,33 +454,33 @@ class Contexts:
         return text, forms
 
     def body(self, memory: Memory, path: str = "") -> str:
-        """The text of a memory's reflection, empty where it has none that can be read."""
+        """The text of a memory's reflection; empty if it has none that is readable."""
         if not reflections.is_reference(path or memory.summary_md_ref):
             return ""
         document, _ = self._engine.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
         return document.body.strip() if document else ""
 
     def shown(self, hit: Hit, question: str, limit: int = LONG_BODY) -> tuple[str, str]:
-        """The text of a hit for a prompt, and what belongs below it: what was learned, and the reflection that matched,
-        of a longer one the best passage of at most `limit` characters."""
+        """The text of a hit for a prompt, and what belongs below it: what was learned, and the reflection that matched;
+        of a longer one, the best passage of at most `limit` characters."""
         content, more = hit.memory.content, shown.learned(hit.memory)
         body = best_passage(self._matched_body(hit.memory, hit, question), question, limit)
         return content, "\n".join(filter(None, (more, body)))
 
     def _matched_body(self, memory: Memory, hit: Hit, question: str) -> str:
-        """The text of a memory's reflection where that is what matched, or holds words of the question that the memory
-        itself does not."""
+        """The text of a memory's reflection, if it is what matched, or holds words of the question that the memory does
+        not."""
         if memory.layer == LAYER_REFLECTION:
             return ""
         if hit.via.startswith(reflections.FOLDER):
             return self.body(memory, hit.via)
         body = self.body(memory)
-        wanted = set(retrieve.telling_terms(question)) - set(terms(shown.text_of(memory))) if body else set()
+        wanted = set(retrieve.content_terms(question)) - set(terms(shown.text_of(memory))) if body else set()
         return body if wanted & set(terms(body)) else ""
 
 
 def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:
-    """The best pieces that fit into so many tokens."""
+    """The best pieces that fit into `limit` tokens."""
     chosen = []
     for piece in sorted(pieces, key=lambda p: -p.weight):
         cost = count(f"- [{piece.label}] {piece.text}")
@@ -516,7 +515,8 @@ def _assembled(
     cutter: Cutter,
     memory_tokens: int | None = None,
 ) -> ContextPack:
-    """Divide the window, fill it, and count the whole again: a tokenizer may count a whole higher than its parts."""
+    """Divide the window, fill it, and count the result again, as a tokenizer may count more for the whole than for its
+    parts."""
     count = cutter.count
     frame = count(enclosed("")) + 8
     wanted = {
@@ -534,7 +534,7 @@ def _assembled(
         prompt, shortened = history.prompt(system, granted[SYSTEM], cutter)
         talk = history.fitted(turns, max(0, granted[HISTORY] - over), cutter)
         shown = evidence.texts_of(talk.messages)
-        fresh = [piece for piece in pieces if not (piece.said and evidence.repeats(piece.text, shown))]
+        fresh = [piece for piece in pieces if not (piece.info and evidence.repeats(piece.text, shown))]
         placed = packed(fresh, SECTIONS, max(0, granted[MEMORY] - frame - over), count)
         sections = rendered(placed, SECTIONS)
         text = enclosed("\n\n".join(sections)) if sections else ""
@@ -551,17 +551,17 @@ def _assembled(
 
 
 def _reference(stored: SessionStorage, session: str, text: str, kept: Collection[str]) -> str:
-    """Where the whole of a text can be read: the reference in it, where the window has cut it already; else its own."""
+    """The reference for the full text: the one in the text, if the window has cut it already; else its own."""
     references = re.findall(re.escape(session) + r"/[0-9a-f]{32}", text)
     return next((ref for ref in references if ref in kept), stored.reference(session, text))
 
 
 def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
-    """A note where the schemas of tools leave too little room."""
+    """A note if the schemas of tools leave too little room."""
     if schemas <= allocation.reserve:
         return ()
     window = f"the window of {allocation.total:,}"
-    return (f"the tools' schemas take {schemas:,} tokens: this context does not fit beside them into {window}",)
+    return (f"the tools' schemas take {schemas:,} tokens: with them, this context does not fit into {window}",)
 
 
 def _is_users(memory: Memory) -> bool:

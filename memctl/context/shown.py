@@ -1,6 +1,6 @@
-"""What a memory says in a prompt: its text with what was learned, who it comes from, and what speaks against it. Pure.
+"""A memory's text in a prompt: with what was learned, its speaker, and caveats. Pure functions.
 
-One place for contexts, answers of tools, MCP and `query --md`, so that none of them leaves a lesson out.
+Contexts, answers of tools, MCP and `query --md` all use it, so that none of them omits a lesson.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ _OUTCOMES_ZH = {"success": "成功", "partial": "部分成功", "failure": "失�
 
 
 def text_of(memory: Memory) -> str:
-    """The content, and below it what was learned."""
+    """The content, followed by what was learned."""
     more = learned(memory)
     return f"{memory.content.rstrip()}\n{more}" if more else memory.content
 
 
 def learned(memory: Memory) -> str:
-    """What an episode says beside its content, a line each: Approach, Outcome, Decisions, Actions, Lessons."""
+    """What an episode says in addition to its content, one line each: Approach, Outcome, Decisions, Actions,
+    Lessons."""
     heads = _HEADS[language_of(memory.content)]
     content = _plain(memory.content)
-    parts = {name: _told(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
+    parts = {name: _texts(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
     parts["outcome"] = [_outcome(memory.metadata, chinese=heads is _HEADS["zh"])]
     lines = []
     for name, texts in parts.items():
@@ -50,18 +51,18 @@ def learned(memory: Memory) -> str:
     return "\n".join(lines)
 
 
-def _told(about: Mapping[str, Any], name: str) -> Sequence[str]:
+def _texts(about: Mapping[str, Any], name: str) -> Sequence[str]:
     value = about.get(name)
     texts: Iterable[Any] = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     return [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
 
 
 def _outcome(about: Mapping[str, Any], *, chinese: bool) -> str:
-    """`failure (what came of it)`, as far as it is known."""
+    """`failure (summary)`, as far as it is known."""
     verdict = about.get("outcome")
     verdict = verdict if isinstance(verdict, str) else ""
     shown = _OUTCOMES_ZH.get(verdict, verdict) if chinese else verdict
-    summary = "; ".join([*_told(about, "outcome_summary"), *_told(about, "outcomes")])
+    summary = "; ".join([*_texts(about, "outcome_summary"), *_texts(about, "outcomes")])
     return f"{shown}. {summary}" if shown and summary else shown or summary
 
 
@@ -80,7 +81,7 @@ def failed(memory: Memory) -> bool:
 
 
 def marks(memory: Memory) -> tuple[str, ...]:
-    """What a reader must know of a memory before believing it."""
+    """Caveats about a memory for its reader."""
     marks_of = ["needs revision"] if memory.needs_revision else []
     if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and (name := memory.metadata.get(provenance.SPEAKER)):
         marks_of.append(f"said by {name}")
@@ -92,7 +93,7 @@ def marks(memory: Memory) -> tuple[str, ...]:
 
 
 TASK_RESULT = "task_result"
-"""The source of what came of a task: what tools answered may be in it."""
+"""The source of a task's results, which may contain output of tools."""
 
 _OTHERS = {
     provenance.ASSISTANT: "the assistant",
@@ -101,13 +102,13 @@ _OTHERS = {
     provenance.IMPORTED: "an import",
     provenance.ANOTHER_USER: "another user",
 }
-"""Classes of sources that are not the user."""
+"""Sources other than the user."""
 
 ROLES = ("user", "assistant", "tool", "system")
 
 
 def speaker(memory: Memory) -> str:
-    """Who said a message: the user by name if it has one, others always with their role."""
+    """The speaker of a message: a user by name if there is one, others always with their role."""
     role = str(memory.metadata.get("role") or "user")
     name = " ".join(str(memory.metadata.get("speaker") or "").split())
     if role == "user" and name and name.casefold() not in ROLES:
@@ -121,7 +122,8 @@ _BLOCKS = re.compile(r"\n[ \t]*\n")
 
 
 def best_passage(body: str, question: str, limit: int) -> str:
-    """The part of a longer text that answers best: whole paragraphs around the best one, at most `limit` characters."""
+    """The part of a longer text that matches best: the best paragraph and its neighbours, at most `limit`
+    characters."""
     if len(body) <= limit:
         return body
     parts = [part for block in _BLOCKS.split(body) for part in ([block] if len(block) <= limit else sentences(block))]
@@ -143,7 +145,7 @@ def best_passage(body: str, question: str, limit: int) -> str:
 
 
 def with_reflection(memory: Memory, body: str) -> str:
-    """A memory's text and its reflection's, which is not repeated where it is the same."""
+    """A memory's text followed by its reflection's, unless one contains the other."""
     text, body = text_of(memory), body.strip()
     if not body or _plain(body) in _plain(text):
         return text

@@ -1,4 +1,4 @@
-"""Counting tokens: an estimate by script, or a tokenizer that was chosen."""
+"""Counting tokens: an estimate by script, or a configured tokenizer."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ ESTIMATE = "estimate"
 CHOICES = (ESTIMATE, "tiktoken:ENCODING", "tokenizers:FILE")
 
 CHARACTERS_PER_TOKEN = {"latin": 4.0, "cjk": 1.5, "other": 2.0}
-"""About so many characters make a token (for Latin and Chinese; other scripts lie between)."""
+"""Average characters per token (for Latin and Chinese; other scripts are in between)."""
 
 _CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 
 
 @lru_cache(maxsize=1)
 def _scripts() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Patterns of a Chinese, Japanese or Korean character, and of one neither these nor Latin; made when needed."""
+    """Patterns for Chinese, Japanese or Korean characters, and for characters neither of these nor Latin."""
     return re.compile(f"[{_CJK}]"), re.compile(f"[^\x00-\u024f{_CJK}]")
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text has, by the scripts in it; never fewer for a longer text."""
+    """Estimate the tokens of a text by its scripts; never fewer for a longer text."""
     if text.isascii():
         return ceil(len(text) / CHARACTERS_PER_TOKEN["latin"])
     cjk, other = (len(pattern.findall(text)) for pattern in _scripts())
@@ -38,7 +38,7 @@ def estimate(text: str) -> int:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """What counts tokens, and a sentence on why it is not the one that was asked for; empty where it is."""
+    """Counts tokens; `note` says why it is not the requested tokenizer, and is empty if it is."""
 
     name: str
     count: Count
@@ -47,10 +47,10 @@ class Tokenizer:
 
 @lru_cache(maxsize=8)
 def load(name: str) -> Tokenizer:
-    """The tokenizer of that name; the estimate, saying so, where it cannot be had.
+    """The tokenizer with this name; the estimate, with a note, if it cannot be loaded.
 
     Args:
-        name: `estimate`, `tiktoken:ENCODING` (such as `o200k_base`; the package and its file must be there), or
+        name: `estimate`, `tiktoken:ENCODING` (such as `o200k_base`; the package and its file must be installed), or
             `tokenizers:FILE` (a `tokenizer.json`).
     """
     kind, _, what = name.partition(":")
@@ -60,13 +60,13 @@ def load(name: str) -> Tokenizer:
         return Tokenizer(ESTIMATE, estimate, note)
     try:
         return Tokenizer(name, loaders[kind](what))
-    except Exception as problem:  # a package of others, a download, a broken file: any of them may fail in any way
+    except Exception as problem:  # a third-party package, a download, a broken file: each may fail in any way
         reason = str(problem).split("\n", 1)[0][:200] or type(problem).__name__
         return Tokenizer(ESTIMATE, estimate, f"tokens are estimated: {name} cannot be used ({reason})")
 
 
 def _tiktoken(encoding: str) -> Count:
-    """Counts by an encoding whose file is in tiktoken's cache: a setting of a store must not start a download."""
+    """A tokenizer from tiktoken's cache only, as a store's setting must not start a download."""
     import tiktoken
     import tiktoken.load
 
@@ -80,7 +80,9 @@ def _tiktoken(encoding: str) -> Count:
 
 
 def _no_download(address: str) -> bytes:
-    raise FileNotFoundError("its file is not in tiktoken's cache; `tiktoken.get_encoding` in Python fetches it, once")
+    raise FileNotFoundError(
+        "its file is not in tiktoken's cache; call `tiktoken.get_encoding` in Python once to download it"
+    )
 
 
 def _tokenizers(file: str) -> Count:

@@ -1,1 +1,1 @@
-"""What was said, word for word: messages in the transcripts of a user, found again, and deleted on demand."""
+"""Conversations: messages kept word for word in a user's transcripts, found by queries, and deleted on demand."""

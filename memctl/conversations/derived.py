@@ -1,4 +1,4 @@
-"""Which messages a memory was made from, and which memories from a message: what goes with what is forgotten."""
+"""Which messages a memory was derived from, and which memories from a message: what to forget together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl.core import naming
+from memctl.core import mentions
 from memctl.core.messages import Message
 from memctl.core.models import MEMORIES, MESSAGES, Filters, Memory
 from memctl.core.provenance import SAID
@@ -20,16 +20,16 @@ from memctl.storage.ports.view import View
 USER = "user"
 
 LOOKED_AT, RAREST = 50, 8
-"""How many entries are compared with a text, and by how many of its rarest words they are found."""
+"""The most entries to compare with a text, and by how many of its rarest words to find them."""
 
 COVERED, LEAST_WORDS = 0.8, 3
-"""A message of the user's says a memory where it holds this share of its words, if these are so many …"""
+"""A message of the user states a memory if it has this share of its words, provided they are this many …"""
 
 FEW_WORDS, SHORT, MANY = 2, 4, 10
-"""… or all of so few, in a part of a sentence that has hardly any others, or many where it asks to forget them."""
+"""… or all of these few, in a clause with at most this many words, or more if it asks to forget them."""
 
 ECHOED = 2
-"""Words of a message in an answer that repeats it."""
+"""The number of words of a message that an answer must have to repeat it."""
 
 _ASKS = re.compile(
     r"(?<!n't )(?<!not )(?<!never )(?<!i )\bforget\b|\b(?:delete|remove|erase)\b[^.?!]{0,60}\bmemor(?:y|ies)\b"
@@ -38,7 +38,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _REQUESTS = ("forget", "delet", "remov", "eras", "忘记", "忘掉", "忘了", "删掉", "删除", "别记", "不要")
-"""The terms of these requests."""
+"""Terms of requests to forget."""
 
 _CONFIRMS = re.compile(
     r"\b(?:forg[eo]t(?:ten|ting)?|remov(?:ed|ing)|delet(?:ed|ing)|eras(?:ed|ing)|no longer (?:remember|know|have))\b"
@@ -46,46 +46,46 @@ _CONFIRMS = re.compile(
     re.IGNORECASE,
 )
 _CONFIRMATION = 240
-"""Characters of an answer that only says what was forgotten."""
+"""The most characters of an answer that only confirms what was forgotten."""
 
 _CLAUSES = re.compile(r"[,;，；。]\s*(?:and\s+|but\s+)?|\s+(?:and|but)\s+(?=(?:i|i'm|my|we|our)\b)", re.IGNORECASE)
 _PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
 _USER = "the user 用户"
-"""How an agent refers to whoever says "I"."""
+"""How agents refer to the speaker of "I"."""
 
 
 def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
-    """The ids of the messages that say a memory: the one it was extracted from, and others of the user's that say the
-    same. An episode stands for many messages; those that it repeats say it.
+    """The ids of the messages that state a memory: the one it was extracted from, and others of the user that say the
+    same. For an episode, which summarizes many messages, those that it repeats.
 
     Args:
-        user: whose memory it is: "Alice likes tea" is what Alice said as "I like tea".
+        user: the name of the user: "Alice likes tea" is Alice's "I like tea".
     """
-    span = naming.listed(memory.metadata.get(SAID))
+    span = mentions.listed(memory.metadata.get(SAID))
     near = {match.key: match for match in (*_near(view, memory.content, MESSAGES, now), *_requests(view, now))}
     messages = [match.memory for match in near.values()]
     if span and span[0] != span[-1]:
         return [m.memory_id for m in messages if repeats(memory.content, m.content)]
     wanted = _wanted(memory, user)
-    same = (m.memory_id for m in messages if _is_said_in(wanted, m))
+    same = (m.memory_id for m in messages if _states(wanted, m))
     saying = [*dict.fromkeys((*span[:1], *same))]
     return [*dict.fromkeys((*saying, *_echoes(view, saying, wanted, 1)))]
 
 
-def _is_said_in(wanted: frozenset[str], message: Memory) -> bool:
-    """Whether a message says what some words say: a user's as a whole, also where it asks to forget some of them; a
+def _states(wanted: frozenset[str], message: Memory) -> bool:
+    """Whether a message states these words: a user's message as a whole, also if it asks to forget some of them; any
     sentence of an assistant's."""
     if message.metadata.get("role") == USER:
-        asking = asks_to_forget(message.content) and bool(wanted & _telling(message.content))
+        asking = asks_to_forget(message.content) and bool(wanted & _content_words(message.content))
         return says(wanted, message.content) or asking
     sentences = _PARTS.split(message.content) if message.metadata.get("role") == "assistant" else []
     return any(says(wanted, sentence) for sentence in sentences)
 
 
 def echoes(view: View, message_id: str, now: datetime) -> list[str]:
-    """The ids of the messages that repeat some words of one: the answer right behind it, and what asks to forget it."""
+    """The ids of the messages that repeat words of one: the answer right after it, and requests to forget it."""
     text = "\n".join(match.memory.content for match in view.search.message(message_id))
-    wanted = _telling(text)
+    wanted = _content_words(text)
     asking = (match.memory for match in _requests(view, now))
     asking = (m for m in asking if m.metadata.get("role") == USER and asks_to_forget(m.content))
     again = [m.memory_id for m in asking if wanted & frozenset(terms(m.content))]
@@ -93,12 +93,12 @@ def echoes(view: View, message_id: str, now: datetime) -> list[str]:
 
 
 def _wanted(memory: Memory, user: str) -> frozenset[str]:
-    """The words by which a memory is known again in what the user says."""
-    return _telling(memory.content) - frozenset(terms(f"{_USER} {user}"))
+    """The words to recognize a memory by in the user's messages."""
+    return _content_words(memory.content) - frozenset(terms(f"{_USER} {user}"))
 
 
 def _echoes(view: View, message_ids: Iterable[str], wanted: frozenset[str], least: int) -> Iterator[str]:
-    """The answers right behind the messages that repeat so many of the words."""
+    """The answers right after the messages that repeat at least this many of the words."""
     keys = [match.key for message_id in message_ids for match in view.search.message(message_id)]
     after = [one.after for one in view.search.neighbours(keys) if one.after is not None and one.after not in keys]
     for match in view.search.matches(after):
@@ -108,23 +108,23 @@ def _echoes(view: View, message_ids: Iterable[str], wanted: frozenset[str], leas
 
 
 def says(wanted: frozenset[str], text: str) -> bool:
-    """Whether a text holds nearly all of some words."""
+    """Whether a text has nearly all of some words."""
     if len(wanted) == FEW_WORDS:
         longest = MANY if asks_to_forget(text) else SHORT
-        return any(wanted <= (held := _telling(part)) and len(held) <= longest for part in _PARTS.split(text))
+        return any(wanted <= (held := _content_words(part)) and len(held) <= longest for part in _PARTS.split(text))
     return len(wanted) >= LEAST_WORDS and len(wanted & frozenset(terms(text))) >= COVERED * len(wanted)
 
 
-def repeats(text: str, said: str) -> bool:
-    """Whether one of two texts is in the other word for word, and has enough words for this to be no chance."""
-    short, long = sorted((text, said), key=len)
-    telling = {word for word in terms(short) if not is_stop(word)}
-    return len(telling) >= FEW_WORDS and f" {' '.join(terms(short))} " in f" {' '.join(terms(long))} "
+def repeats(text: str, other: str) -> bool:
+    """Whether one text contains the other word for word, and this is long enough not to be chance."""
+    short, long = sorted((text, other), key=len)
+    words = {word for word in terms(short) if not is_stop(word)}
+    return len(words) >= FEW_WORDS and f" {' '.join(terms(short))} " in f" {' '.join(terms(long))} "
 
 
 def without(memory: Memory, forgotten: Iterable[Memory]) -> Memory | None:
-    """A fact without the parts of its sentence that say another fact, which is forgotten; None where these are the
-    same fact, or cannot be told apart."""
+    """A fact without the clauses that state another, forgotten fact; None if both are the same fact, or if the clauses
+    cannot be separated."""
     others = [*forgotten]
     named = [_named(each) for each in others if each.key and each.key != memory.key]
     if not memory.key or not named or len(named) != len(others):
@@ -137,82 +137,82 @@ def without(memory: Memory, forgotten: Iterable[Memory]) -> Memory | None:
 
 
 def _named(memory: Memory) -> str:
-    """What a fact is about: its value, or what its key names where the value is yes or no."""
+    """The subject of a fact: its value, or what its key names if the value is yes or no."""
     value = memory.value if isinstance(memory.value, str) else memory.key.rpartition(".")[2].replace("_", " ")
     return value.casefold()
 
 
-def retold(memory: Memory, forgotten: Iterable[Memory], user: str) -> bool:
-    """Whether a memory says what one of those that are forgotten says: it was made from a message that goes with these,
-    and so were others, which stay."""
+def repeats_forgotten(memory: Memory, forgotten: Iterable[Memory], user: str) -> bool:
+    """Whether a memory states the same as a forgotten one. (It was derived from the same message, as were others, which
+    stay.)"""
     held = frozenset(terms(memory.content))
     wanted = (_wanted(each, user) for each in forgotten)
     return any(words and len(words & held) >= COVERED * len(words) for words in wanted)
 
 
 def asks_to_forget(text: str) -> bool:
-    """Whether the user asks for something to be forgotten, and so may repeat it."""
+    """Whether the user asks to forget something, and so may repeat it."""
     return _ASKS.search(text) is not None
 
 
-def confirms_forgetting(message: Message, said: Sequence[Message]) -> bool:
-    """Whether an assistant tells what it has forgotten in this turn: kept, the answer would bring it back.
+def confirms_forgetting(message: Message, conversation: Sequence[Message]) -> bool:
+    """Whether an assistant says what it has forgotten in this turn; keeping the answer would bring it back.
 
     Args:
-        said: the conversation up to the message, or beyond.
+        conversation: the conversation, at least up to the message.
     """
     turn: list[Message] = []
-    for each in said:
+    for each in conversation:
         if each.id == message.id:
             break
         turn = [each] if each.role == USER and each.text else [*turn, each]
     calls = [str(call.input) for each in turn for call in each.calls if forgets(call.name)]
-    asked = [each.text for each in turn if each.role == USER]
-    return message.role == "assistant" and bool(calls) and tells_forgotten(message.text, [*asked, *calls])
+    requests = [each.text for each in turn if each.role == USER]
+    return message.role == "assistant" and bool(calls) and mentions_forgotten(message.text, [*requests, *calls])
 
 
-def tells_forgotten(text: str, forgotten: Sequence[str]) -> bool:
-    """Whether a text repeats some of what was just forgotten, or is short and says that something was."""
+def mentions_forgotten(text: str, forgotten: Sequence[str]) -> bool:
+    """Whether a text repeats something just forgotten, or is short and confirms that something was."""
     if not forgotten or not text:
         return False
-    again = len(_telling(" ".join(forgotten)) & frozenset(terms(text))) >= ECHOED
+    again = len(_content_words(" ".join(forgotten)) & frozenset(terms(text))) >= ECHOED
     return again or (len(text) <= _CONFIRMATION and bool(_CONFIRMS.search(text)))
 
 
-def made_from(view: View, message_ids: Iterable[str], now: datetime) -> list[Memory]:
-    """The memories that were made from one of these messages alone, and the episodes that repeat it."""
-    going: dict[str, Memory] = {}
+def from_messages(view: View, message_ids: Iterable[str], now: datetime) -> list[Memory]:
+    """The memories derived from one of these messages alone, and the episodes that repeat one."""
+    derived: dict[str, Memory] = {}
     for message_id in message_ids:
         text = "\n".join(match.memory.content for match in view.search.message(message_id))
         for match in _near(view, text, MEMORIES, now) if text else ():
             if match.is_record and _is_of(match.memory, message_id, text):
-                going[match.memory_id] = match.memory
-    return [*going.values()]
+                derived[match.memory_id] = match.memory
+    return [*derived.values()]
 
 
 def is_about(memory: Memory, words: str) -> bool:
-    """Whether a memory holds any of some words; any memory does, where there are none."""
-    return not words.strip() or bool(_telling(words) & frozenset(terms(f"{memory.content} {memory.key}")))
+    """Whether a memory has any of some words; true without words."""
+    return not words.strip() or bool(_content_words(words) & frozenset(terms(f"{memory.content} {memory.key}")))
 
 
 def _is_of(memory: Memory, message_id: str, text: str) -> bool:
-    span = naming.listed(memory.metadata.get(SAID))
+    span = mentions.listed(memory.metadata.get(SAID))
     if span and span[0] == span[-1]:
         return span[0] == message_id
     return bool(span) and repeats(memory.content, text)
 
 
 def _near(view: View, text: str, part: str, now: datetime) -> Sequence[Match]:
-    words, filters = sorted(_telling(text)), Filters(only=part, statuses=())
+    words, filters = sorted(_content_words(text)), Filters(only=part, statuses=())
     return view.search.sharing_rarest(words, filters, now, rarest=RAREST, limit=LOOKED_AT)
 
 
 def _requests(view: View, now: datetime) -> Sequence[Match]:
-    """Messages that may ask to forget something, by their words for that."""
+    """Messages that may ask to forget something, found by typical words."""
     filters = Filters(only=MESSAGES, statuses=())
     return view.search.sharing_rarest(_REQUESTS, filters, now, rarest=len(_REQUESTS), limit=LOOKED_AT)
 
 
-def _telling(text: str) -> frozenset[str]:
+def _content_words(text: str) -> frozenset[str]:
     words = frozenset(terms(text))
     return frozenset(word for word in words if not is_stop(word)) or words

@@ -1,7 +1,7 @@
-"""For how long messages are kept: which are due to be deleted, and when what was deleted goes for good.
+"""The retention of messages: which are due for deletion, and when deleted ones are removed for good.
 
-Nothing is deleted before it was announced: the first run that meets a setting, or a shorter time than before, only says
-what it is going to do.
+Nothing is deleted before it was announced: the first run with a setting, or with a shorter time than before, only
+announces what it will delete.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from memctl.core.models import Memory
 from memctl.storage.ports.messages import Messages
 
 KEEP, AT_SESSION_END = 0.0, -1.0
-"""Values of the setting `transcript_days` that are no number of days."""
+"""Special values of the setting `transcript_days`."""
 
 NOTICE_DAYS = 7.0
-"""Days between the announcement of a deletion and the deletion; what comes due in this time is announced too."""
+"""Days between announcing a deletion and doing it; messages that become due in this time are announced too."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a setting asks for.
+    """The plan for a setting.
 
     Args:
-        due: ids of the messages that are older than the setting allows.
-        soon: how many more come due within `NOTICE_DAYS`.
-        begins: when the first of them may be deleted; None where nothing ever is.
+        due: the ids of the messages that are older than the setting allows.
+        soon: how many more become due within `NOTICE_DAYS`.
+        begins: when the first of them may be deleted; None for never.
     """
 
     due: Sequence[str] = ()
@@ -38,29 +38,29 @@ class Plan:
 
 
 class Retention:
-    """The rules of one store, carried out on the messages of one user."""
+    """A store's retention rules, applied to the messages of one user."""
 
     def __init__(self, messages: Messages, settings: Callable[[], Settings]) -> None:
         self._messages, self._settings = messages, settings
 
     def plan(self, in_use: Iterable[str], now: datetime) -> Plan:
-        """What is to be deleted, and from when on.
+        """The messages to delete, and from when on.
 
         Args:
-            in_use: runs, sessions and messages that agents still work with, or nothing was learned from yet: these
-                stay.
+            in_use: runs, sessions and messages that agents still use, or that were not learned from yet; these are
+                kept.
         """
         days = self._settings().transcript_days
         if days == KEEP:
             return Plan()
-        shown = [*self._messages.glances()]
+        shown = [*self._messages.previews()]
         used = frozenset(in_use)
         due = due_messages(shown, days, used, now)
         soon = set(due_messages(shown, days, used, now + timedelta(days=NOTICE_DAYS))) - set(due)
         return Plan(due, len(soon) if days > 0 else 0, begins(self._messages.notice(), days, now))
 
     def announce(self, now: datetime) -> None:
-        """Note that what the setting asks for was announced, if it is more than what was announced before."""
+        """Record that the retention was announced, if it deletes more than the one announced before."""
         notice, days = self._messages.notice(), self._settings().transcript_days
         if notice is None or notice[0] != days:
             longer = notice is not None and limit(days) >= limit(notice[0])
@@ -73,8 +73,8 @@ def limit(days: float) -> float:
 
 
 def due_messages(messages: Iterable[Memory], days: float, in_use: frozenset[str], now: datetime) -> list[str]:
-    """The messages that are older than a setting allows. Age counts from when a message was received: to import an old
-    conversation does not delete it."""
+    """The messages that are older than a setting allows. Age counts from when a message was received, so importing an
+    old conversation does not delete it."""
     if days == KEEP:
         return []
     before = now - timedelta(days=max(days, 0.0))
@@ -89,21 +89,19 @@ def due_messages(messages: Iterable[Memory], days: float, in_use: frozenset[str]
 
 
 def begins(notice: tuple[float, datetime] | None, days: float, now: datetime) -> datetime:
-    """When a setting may begin to delete: some days after it was announced."""
+    """When a setting may begin to delete: `NOTICE_DAYS` after it was announced."""
     if notice is None or limit(days) < limit(notice[0]):
         return now + timedelta(days=NOTICE_DAYS)
     return notice[1] + timedelta(days=NOTICE_DAYS)
 
 
 def announcement(plan: Plan, now: datetime) -> tuple[str, ...]:
-    """What a plan is going to delete at a later time, in sentences."""
+    """A plan's later deletions, in sentences."""
     later = []
     if plan.due and plan.begins and plan.begins > now:
-        later.append(
-            f"{counted(len(plan.due))}, older than `transcript_days` allows: to be deleted from {_day(plan.begins)} on"
-        )
+        later.append(f"{counted(len(plan.due))}, past `transcript_days`: will be deleted from {_day(plan.begins)} on")
     if plan.soon:
-        later.append(f"{counted(plan.soon)} more: to be deleted by {_day(now + timedelta(days=NOTICE_DAYS))}")
+        later.append(f"{counted(plan.soon)} more: will be deleted by {_day(now + timedelta(days=NOTICE_DAYS))}")
     return tuple(later)
 
 

@@ -1,4 +1,4 @@
-"""The messages of one user: kept when they are received, looked at, and deleted."""
+"""The messages of one user: keeping, showing and deleting them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memctl.core import kept, provenance, times
 from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Memory
 from memctl.errors import NotFoundError
-from memctl.storage.ports.messages import Messages, Place, Run
+from memctl.storage.ports.messages import Messages, Run
 
 if TYPE_CHECKING:
     from memctl.conversations.retention import Plan, Retention
@@ -23,19 +23,19 @@ RUN = "run_"
 
 
 def new_run(now: datetime) -> str:
-    """The id of a run of a session that begins now."""
+    """An id for a run of a session that starts now."""
     return f"{RUN}{now:%Y%m%d%H%M%S}_{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What is kept of a user's messages.
+    """A summary of a user's stored messages.
 
     Args:
-        size: of the files, with the attachments, in bytes.
-        privacy: whether git may see them, as the storage names it.
+        size: the bytes of the files, including attachments.
+        privacy: whether git includes them, in the words of the storage.
         keeping: the setting `keep_messages`.
-        days: the setting `transcript_days`, and `plan` what it is going to delete.
+        days: the setting `transcript_days`; `plan`: what it will delete.
     """
 
     runs: Sequence[Run]
@@ -51,43 +51,51 @@ class Summary:
         return sum(run.messages for run in self.runs)
 
 
+@dataclass(frozen=True)
+class Learned:
+    """A memory, and the ids of the messages it was derived from, in order."""
+
+    memory: Memory
+    messages: tuple[str, ...]
+
+
 class Conversations:
-    """What was said, as `store.conversations`. No method changes what is in a window.
+    """The messages of conversations: `store.conversations`. No method changes a session's window.
 
     Args:
-        messages: where they are kept.
-        settings: gives the store's settings, as they are now.
-        memories: gives all memories, of which some were made from messages.
+        messages: their storage.
+        settings: returns the store's current settings.
+        naming: returns the memories that refer to some messages.
     """
 
     def __init__(
-        self, messages: Messages, settings: Callable[[], Settings], memories: Callable[[], Iterable[Memory]]
+        self, messages: Messages, settings: Callable[[], Settings], naming: Callable[[Iterable[str]], Iterable[Memory]]
     ) -> None:
-        self._messages, self._settings, self._memories = messages, settings, memories
+        self._messages, self._settings, self._naming = messages, settings, naming
 
     # Keeping
 
     def keep(self, messages: Sequence[KeptMessage], now: datetime) -> None:
-        """Add messages to the transcript: on disk when this returns, and found by the next question.
+        """Add messages to the transcript: on disk when this returns, and visible to the next query.
 
         Raises:
-            LockedError, StorageError: nothing of them was kept.
+            LockedError, StorageError: none was kept.
         """
         if messages:
             self._messages.append(messages, now)
 
-    def bring(self, messages: Sequence[KeptMessage], now: datetime) -> str:
-        """Keep messages that another program, or an earlier version, put into a session: each once, however often this
-        is called. What was deleted stays deleted.
+    def import_run(self, messages: Sequence[KeptMessage], now: datetime) -> str:
+        """Keep the messages of a session written by another program or an earlier version: each once, even if this is
+        called again. Deleted messages stay deleted.
 
         Args:
-            messages: of one run.
+            messages: the messages of one run.
 
         Returns:
-            the run they are kept in: that of those of them that were kept before, else their own.
+            the run they are kept in: the run of those that were kept before, else their own.
 
         Raises:
-            LockedError, StorageError: none of them was kept.
+            LockedError, StorageError: none was kept.
         """
         if not messages:
             return ""
@@ -100,34 +108,38 @@ class Conversations:
         return run
 
     def _same(self, message: KeptMessage) -> Memory | None:
-        """The message as it is kept already; not another under its id, for other programs number theirs in each
-        session again."""
-        glance = self._messages.glance(message.message_id)
-        if glance is None or message.role != glance.metadata["role"] or message.session != glance.metadata["session"]:
+        """The preview of the same message, if it is kept already. The same id is not enough, as other programs number
+        messages from one in each session."""
+        preview = self._messages.preview(message.message_id)
+        if (
+            preview is None
+            or message.role != preview.metadata["role"]
+            or message.session != preview.metadata["session"]
+        ):
             return None
         at = times.to_text(message.at) if message.at and message.received else ""
-        timed = not at or (glance.when is not None and times.to_text(glance.when) == at)
-        return glance if timed and message.text.startswith(glance.content) else None
+        timed = not at or (preview.when is not None and times.to_text(preview.when) == at)
+        return preview if timed and message.text.startswith(preview.content) else None
 
     def _with_own_id(self, message: KeptMessage) -> KeptMessage:
-        """The message; under another id where another has taken its own."""
-        if self._messages.glance(message.message_id) is None:
+        """The message, with a new id if its own is taken by another message."""
+        if self._messages.preview(message.message_id) is None:
             return message
-        said = (message.session, message.message_id, message.role, message.text)
+        content = (message.session, message.message_id, message.role, message.text)
         at = times.to_text(message.at) if message.at and message.received else ""
-        return replace(message, message_id=kept.derived_id(*said, at))
+        return replace(message, message_id=kept.derived_id(*content, at))
 
     def unacknowledged(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
-        """The newest messages of a run that never reached its window: a process died in between, or its disk was full.
+        """The newest messages of a run that never reached its window, because a process died or the disk was full.
 
         Args:
-            window: ids of the messages in the window, in order; none where none has left it. Unless the last of them is
-                kept, nobody can tell.
-            most: how many, at most.
+            window: the ids of the messages in the window, in order; empty if none has left it. Unless the last of them
+                is kept, the result is empty.
+            most: the most messages to return.
         """
         return self._messages.newest(run, window, most)
 
-    # What is not kept
+    # Pausing
 
     @property
     def paused(self) -> Paused:
@@ -135,12 +147,12 @@ class Conversations:
         return self._messages.paused()
 
     def is_paused(self, session: str) -> bool:
-        """Whether nothing of what is said in a session is kept for now."""
+        """Whether messages of a session are not kept for now."""
         return self.paused.applies_to(session)
 
     def pause(self, session: str = "", *, wanted: bool = True) -> None:
-        """Stop keeping what is said, in one session or in all, on this machine; or go on with it. What is said
-        meanwhile is not kept later either."""
+        """Stop keeping messages, of one session or of all, on this machine; or continue. Messages received in between
+        are never kept."""
         before = self.paused
         others = tuple(name for name in before.sessions if name != session)
         if session:
@@ -149,30 +161,30 @@ class Conversations:
             after = Paused(wanted, before.sessions)
         self._messages.pause(after)
 
-    # Looking
+    # Reading
 
     def message(self, message_id: str) -> KeptMessage:
-        """A message, with its large texts in full.
+        """A message, with its attachments.
 
         Raises:
             NotFoundError: it is not on this machine, or was deleted.
         """
         self._messages.refresh()
-        message = self._messages.whole(message_id)
+        message = self._messages.full(message_id)
         if message is None:
             hint = "Transcripts are private to a machine, and messages can be deleted: see `memctl transcripts`."
             raise NotFoundError(f"there is no message {message_id!r} on this machine", hint=hint)
         return message
 
     def run(self, run: str) -> list[KeptMessage]:
-        """The messages of a run, in order; none where it is not known."""
+        """The messages of a run, in order; empty if it is unknown."""
         return self._messages.run(run)
 
     def neighbours(self, message_id: str, before: int = 2, after: int = 2) -> list[KeptMessage]:
-        """A message, in full, with those before and after it in its run.
+        """A message in full, with those before and after it in its run.
 
         Raises:
-            NotFoundError: as `message`.
+            NotFoundError: as for `message`.
         """
         message = self.message(message_id)
         messages = self.run(message.run)
@@ -181,39 +193,49 @@ class Conversations:
         return [message if each.message_id == message_id else each for each in shown] or [message]
 
     def known(self, message_ids: Iterable[str]) -> set[str]:
-        """Those of some messages that are on this machine."""
-        return {message_id for message_id in message_ids if self._messages.glance(message_id)}
+        """The messages among these ids that are on this machine."""
+        self._messages.refresh()
+        return {message_id for message_id in message_ids if self._messages.preview(message_id)}
 
     def learned_from(self, message_ids: Iterable[str]) -> list[Memory]:
-        """The memories that were made from some messages: which of a run these are is in their metadata, as the ids of
-        the first and the last (`said`)."""
+        """The memories derived from some messages. The metadata of a memory (`said`) has the first and the last id of
+        its messages."""
         self._messages.refresh()
-        wanted = [place for message_id in message_ids if (place := self._messages.place(message_id))]
-        return [memory for memory in self._memories() if self._is_made_from(memory, wanted)] if wanted else []
+        wanted = set(message_ids)
+        places = filter(None, map(self._messages.place, wanted))
+        learned = [one for run in sorted({place.run for place in places}) for one in self.learned_in(run)]
+        return [one.memory for one in learned if not wanted.isdisjoint(one.messages)]
 
-    def _is_made_from(self, memory: Memory, wanted: Sequence[Place]) -> bool:
-        said = memory.metadata.get(provenance.SAID)
-        ends = [place for end in said if (place := self._messages.place(str(end)))] if isinstance(said, list) else []
-        return bool(ends) and any(place.run == ends[0].run and ends[0] <= place <= ends[-1] for place in wanted)
+    def learned_in(self, run: str) -> list[Learned]:
+        """The memories derived from messages of a run, in time order."""
+        ids = [message.message_id for message in self._messages.run(run)]
+        order = {message_id: at for at, message_id in enumerate(ids)}
+        learned = []
+        for memory in self._naming(ids):
+            origin = memory.metadata.get(provenance.SAID)
+            ends = [order[end] for end in origin if end in order] if isinstance(origin, list) else []
+            if ends:
+                learned.append(Learned(memory, tuple(ids[min(ends) : max(ends) + 1])))
+        return learned
 
     def runs(self, session: str = "") -> list[Run]:
-        """The runs of sessions, the oldest first; of one session or of all."""
+        """The runs of sessions, oldest first; of one session or of all."""
         return self._messages.runs(session)
 
     def full_id(self, given: str) -> str:
-        """The id of a message for it, or for the beginning of it; empty where none or several fit."""
+        """The id of a message, for its id or the beginning of it; empty if none or several match."""
         self._messages.refresh()
-        if given and self._messages.glance(given):
+        if given and self._messages.preview(given):
             return given
-        fitting = self.ids_starting(given) if given else []
-        return fitting[0] if len(fitting) == 1 else ""
+        matching = self.ids_starting(given) if given else []
+        return matching[0] if len(matching) == 1 else ""
 
     def ids_starting(self, beginning: str) -> list[str]:
-        """Some ids of messages that begin so."""
+        """Some ids of messages that start with this text."""
         return self._messages.starting(beginning)
 
     def summary(self, in_use: Iterable[str] = (), *, now: datetime | None = None) -> Summary:
-        """What is kept of the user's messages, and for how long."""
+        """A summary of the user's stored messages and their retention."""
         return Summary(
             runs=self.runs(),
             size=self._messages.size(),
@@ -226,7 +248,7 @@ class Conversations:
 
     @cached_property
     def retention(self) -> Retention:
-        """For how long messages are kept."""
+        """The retention of messages."""
         from memctl.conversations.retention import Retention
 
         return Retention(self._messages, self._settings)
@@ -234,11 +256,11 @@ class Conversations:
     # Deleting
 
     def delete(self, message_ids: Sequence[str], *, now: datetime | None = None, command: str = "") -> list[str]:
-        """Delete messages: they are in no answer any more, here and wherever the deletion is merged. `undo` brings
-        them back, until a purge takes them for good.
+        """Delete messages: no answer contains them any more, here and wherever the deletion is merged. `undo` restores
+        them until they are purged.
 
         Returns:
-            the ids that were deleted; those that were not known are left out.
+            the ids that were deleted, without unknown ones.
         """
         return self._messages.delete(message_ids, now or times.utc_now(), command or "delete messages")
 
@@ -249,23 +271,23 @@ class Conversations:
     def ids(
         self, *, session: str = "", run: str = "", since: datetime | None = None, until: datetime | None = None
     ) -> list[str]:
-        """The ids of messages, in the order in which they were received: of a session, of a run, said from one time to
-        before another, or all."""
-        fitting = (
+        """The ids of messages, in the order in which they were received: of a session, of a run, sent within a period,
+        or all."""
+        matching = (
             memory.memory_id
-            for memory in self._messages.glances()
+            for memory in self._messages.previews()
             if session in ("", memory.metadata.get("session"))
             and run in ("", memory.session_id)
             and _in_period(memory.when, since, until)
         )
-        return [*dict.fromkeys(fitting)]
+        return [*dict.fromkeys(matching)]
 
     def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove the text of what was deleted by then, for good, and the attachments that nothing names any more. Call
-        it with the user's lock held, so that no `undo` comes between.
+        """Remove the text of messages deleted before a time, for good, and unused attachments. Call it with the user's
+        lock held, so that no `undo` comes in between.
 
         Returns:
-            how many messages, and how many attachments.
+            the numbers of messages and attachments.
         """
         return self._messages.finish_deletions(before, dry_run=dry_run)
 

@@ -1,4 +1,4 @@
-"""Days, months and years that people name in passing ("next Tuesday", "三天后"), counted from when it was said."""
+"""Dates in text ("next Tuesday", "三天后"), relative to the day of the text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 
-from memctl.core.times import MONTHS, WEEKDAYS
+from memctl.core.times import MONTHS, WEEKDAYS, month_number
 
 _WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _WORDS |= {"nine": 9, "ten": 10, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8}
 _WORDS |= {"九": 9, "十": 10, "couple of": 2}
 _ZH_DAYS = {name: number for number, names in enumerate(("一", "二", "三", "四", "五", "六", "日天")) for name in names}
 _LONGEST = 5000
-"""Days, weeks or months: what is further away is not meant as a date."""
+"""Days, weeks or months: a larger distance is not a date."""
 
 _WORD_NUMBER = "|".join(sorted(_WORDS, key=len, reverse=True))
 _N = rf"(?P<n>\d{{1,4}}|{_WORD_NUMBER})"
@@ -26,7 +26,7 @@ _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})(?!s\b)"
 
 @dataclass(frozen=True)
 class Dated:
-    """A day, or a span of days such as a week, that a text names, and where in the text it stands."""
+    """A day, or a span of days such as a week, found in a text, and its position."""
 
     first: date
     last: date
@@ -37,21 +37,21 @@ class Dated:
 Read = Callable[[re.Match[str], date, bool], "tuple[date, date] | None"]
 
 
-def find(text: str, spoken: date, *, past: bool) -> Dated | None:
-    """The first day a text names.
+def find(text: str, reference: date, *, past: bool) -> Dated | None:
+    """The first date in a text.
 
     Args:
-        spoken: the day on which it was said.
-        past: whether the sentence is about the past; a bare "Tuesday" is then the last one, else the next.
+        reference: the day of the text.
+        past: the sentence is about the past; a bare "Tuesday" is then the last one, else the next.
     """
-    return min(_all(text, spoken, past), key=lambda dated: (dated.start, -dated.end), default=None)
+    return min(_all(text, reference, past), key=lambda dated: (dated.start, -dated.end), default=None)
 
 
-def _all(text: str, spoken: date, past: bool) -> Iterator[Dated]:
+def _all(text: str, reference: date, past: bool) -> Iterator[Dated]:
     for pattern, read in _patterns():
         for match in pattern.finditer(text):
             try:
-                days = read(match, spoken, past)
+                days = read(match, reference, past)
             except (ValueError, OverflowError):  # the 31st of June, or beyond the calendar
                 continue
             if days:
@@ -59,7 +59,7 @@ def _all(text: str, spoken: date, past: bool) -> Iterator[Dated]:
 
 
 def span(question: str, today: date) -> tuple[date, date] | None:
-    """The days a question about the past names, first and last: a day, a week, a month or a year."""
+    """The first and last day that a question about the past names: a day, week, month or year."""
     if match := _zh_day_pattern().search(question):
         return _zh_day(match, today)
     dated = find(question, today, past=True)
@@ -74,7 +74,7 @@ def span(question: str, today: date) -> tuple[date, date] | None:
 
 
 def month_and_day(text: str) -> str:
-    """A birthday in a text as `MM-DD`, or `YYYY-MM-DD` where the year is named; empty where there is none."""
+    """A birthday in a text as `MM-DD`, or `YYYY-MM-DD` with a year; empty if there is none."""
     for pattern, _ in _calendar_patterns():
         if match := pattern.search(text):
             try:
@@ -149,7 +149,7 @@ def _month_patterns() -> list[re.Pattern[str]]:
 
 @cache
 def _zh_day_pattern() -> re.Pattern[str]:
-    """A day of a year that is told from this one, such as 去年5月3日."""
+    """A day of a relative year, such as 去年5月3日."""
     return re.compile(rf"(?P<year>{'|'.join(_ZH_YEARS)})(?P<month>\d{{1,2}})月(?P<day>\d{{1,2}})[日号]?")
 
 
@@ -162,7 +162,7 @@ def _zh_day(match: re.Match[str], today: date) -> tuple[date, date] | None:
 
 
 def _roughly(named: str) -> timedelta:
-    """How far around the day that "three weeks ago" or "两个月前" comes to is meant."""
+    """The tolerance around the day of an expression such as "three weeks ago" or "两个月前"."""
     counted = re.search(r"ago$|前$", named, re.IGNORECASE)
     months, weeks = re.search(r"month|月", named, re.IGNORECASE), re.search(r"week|周", named, re.IGNORECASE)
     return timedelta(days=15 if counted and months else 3 if counted and weeks else 0)
@@ -177,7 +177,7 @@ def _year_pattern() -> re.Pattern[str]:
 
 
 def _month(match: re.Match[str], today: date) -> tuple[date, date] | None:
-    """The month of the year that is named; of none, the last one that has begun; "last May" is over."""
+    """The month of the named year; without a year, the last one that has begun; "last May" is over."""
     named = match.groupdict()
     month = _ZH_NUMBERS.get(match["month"]) or _month_number(match["month"])
     which = (named.get("which") or "").lower()
@@ -203,14 +203,14 @@ def _year_of(name: str, today: date) -> int:
 
 
 def _offset(days: int) -> Read:
-    return lambda match, spoken, past: (spoken + timedelta(days), spoken + timedelta(days))
+    return lambda match, reference, past: (reference + timedelta(days), reference + timedelta(days))
 
 
 def _counted(sign: int) -> Read:
-    def read(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date] | None:
+    def read(match: re.Match[str], reference: date, past: bool) -> tuple[date, date] | None:
         number = int(match["n"]) if match["n"].isdigit() else _WORDS[match["n"].lower()]
         days = number * {"day": 1, "天": 1, "week": 7, "周": 7}.get(match["unit"].lower(), 30)
-        day = spoken + timedelta(sign * days)
+        day = reference + timedelta(sign * days)
         return (day, day) if number <= _LONGEST else None
 
     return read
@@ -221,45 +221,45 @@ def _monday(day: date) -> date:
 
 
 def _weeks(which: str | None) -> int:
-    """How many weeks away: "next Tuesday" is the one of the next week that begins on Monday, as 下周二 is."""
+    """Weeks to add: "next Tuesday" is in the next week that begins on Monday, like 下周二."""
     return {"next": 1, "下": 1, "last": -1, "上": -1}.get((which or "").lower(), 0)
 
 
-def _weekday(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
+def _weekday(match: re.Match[str], reference: date, past: bool) -> tuple[date, date]:
     name, which = match["weekday"].lower(), (match["which"] or "").lower()
     number = _ZH_DAYS[name] if name in _ZH_DAYS else WEEKDAYS.index(name)
-    ahead = (number - spoken.weekday()) % 7 or 7
+    ahead = (number - reference.weekday()) % 7 or 7
     if which in ("next", "上", "下", "this", "这", "本"):
-        day = _monday(spoken) + timedelta(7 * _weeks(which) + number)
+        day = _monday(reference) + timedelta(7 * _weeks(which) + number)
     elif which == "last" or past:
-        day = spoken - timedelta((spoken.weekday() - number) % 7 or 7)
+        day = reference - timedelta((reference.weekday() - number) % 7 or 7)
     else:
-        day = spoken + timedelta(ahead)
+        day = reference + timedelta(ahead)
     return day, day
 
 
-def _span(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
+def _span(match: re.Match[str], reference: date, past: bool) -> tuple[date, date]:
     weeks = _weeks(match["which"])
     if match["unit"].lower() not in ("month", "月"):
-        first = _monday(spoken) + timedelta(7 * weeks)
+        first = _monday(reference) + timedelta(7 * weeks)
         return first, first + timedelta(6)
-    month = spoken.year * 12 + spoken.month - 1 + weeks
+    month = reference.year * 12 + reference.month - 1 + weeks
     first = date(month // 12, month % 12 + 1, 1)
     return first, first.replace(day=monthrange(first.year, first.month)[1])
 
 
-def _weekend(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
+def _weekend(match: re.Match[str], reference: date, past: bool) -> tuple[date, date]:
     weeks = _weeks(match["which"])
-    saturday = _monday(spoken) + timedelta(7 * weeks + 5)
+    saturday = _monday(reference) + timedelta(7 * weeks + 5)
     return saturday, saturday + timedelta(1)
 
 
-def _calendar(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
-    day = _calendar_day(match, spoken.year)
-    if not match["year"] and past and day > spoken:
-        day = _calendar_day(match, spoken.year - 1)
-    if not match["year"] and not past and day < spoken:
-        day = _calendar_day(match, spoken.year + 1)
+def _calendar(match: re.Match[str], reference: date, past: bool) -> tuple[date, date]:
+    day = _calendar_day(match, reference.year)
+    if not match["year"] and past and day > reference:
+        day = _calendar_day(match, reference.year - 1)
+    if not match["year"] and not past and day < reference:
+        day = _calendar_day(match, reference.year + 1)
     return day, day
 
 
@@ -268,6 +268,5 @@ def _calendar_day(match: re.Match[str], year: int) -> date:
 
 
 def _month_number(name: str) -> int:
-    """The number of a month from its number or its English name."""
-    name = name.lower()
-    return int(name) if name.isdecimal() else next(n for n, m in enumerate(MONTHS, 1) if m.startswith(name[:3]))
+    """The number of a month from its number or English name."""
+    return int(name) if name.isdecimal() else month_number(name)

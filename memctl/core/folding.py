@@ -1,6 +1,6 @@
-"""Text as a reader takes it: nothing invisible, no accents on Latin letters, plain letters for those that look alike.
+"""Text as a reader sees it: nothing invisible, no accents on Latin letters, plain letters instead of look-alikes.
 
-For comparing, never for storing: what is written `ｐаss` with a wide `p` and a Cyrillic `а` folds to `pass`.
+For comparing, not for storing: `ｐаss` with a wide `p` and a Cyrillic `а` folds to `pass`.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import NamedTuple
 
 
 class Folded(NamedTuple):
-    """A folded text; `places` says for each of its characters, and for its end, where it is in the original."""
+    """A folded text; `places` has the position in the original of each of its characters and of its end."""
 
     text: str
     places: Sequence[int]
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """From where to before where a part of the folded text, which is not empty, is in the original."""
+        """The span in the original of a non-empty part of the folded text."""
         return self.places[start], max(self.places[end], self.places[end - 1] + 1)
 
 
 def fold(text: str) -> str:
-    """The text folded: what may be taken for the same folds to the same. Lower case is up to the caller."""
+    """The text folded: look-alikes fold to the same. Does not change the case."""
     return folded(text).text
 
 
 def folded(text: str) -> Folded:
-    """As `fold`, with the places of what is left."""
-    parts, places, at, moved = list[str](), list[int](), 0, False
+    """Like `fold`, with the positions in the original."""
     if text.isascii() and text.isprintable():
         return Folded(text, range(len(text) + 1))
+    parts, places, at, moved = list[str](), list[int](), 0, False
     for odd in _ODD.finditer(text):
         parts.append(text[at : odd.start()])
         places += range(at, odd.start())
@@ -48,7 +48,7 @@ def folded(text: str) -> Folded:
 
 
 def is_invisible(character: str) -> bool:
-    """Whether a character shows nothing, or nothing that is agreed on: format, control, private or unassigned.
+    """Whether a character shows nothing, or has no defined appearance: format, control, private or unassigned.
 
     Blanks, tabs and line ends count as visible.
     """
@@ -60,18 +60,18 @@ def is_invisible(character: str) -> bool:
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]"
 )
-"""Beside format characters: what Unicode calls default ignorable, the blank of Braille, an object that is not there."""
+"""In addition to format characters: Unicode's default ignorables, the Braille blank, the object replacement."""
 
 _NEVER_ODD = (
     "\t-\r -~\u0391-\u03a9\u03b1-\u03c9\u0410-\u044f\u3000-\u3020\u3041-\u3096\u30a1-\u30fe\u3400-\u9fff\uac00-\ud7a3"
     "\uff01-\uff5e\U00020000-\U0002a6df"
 )
 _ODD = re.compile(rf"[\s\S]?[^{_NEVER_ODD}]+")
-"""What becomes shorter or longer or loses an accent, with the letter before it, which the accent belongs to."""
+"""A character that changes in length or loses an accent, with the preceding letter, which owns the accent."""
 
 
 def _clusters(text: str) -> list[str]:
-    """The letters of a text, each with the marks that belong to it."""
+    """The letters of a text, each with its combining marks."""
     begins = [at for at, character in enumerate(text) if at == 0 or not _continues(character)]
     return [text[begin:end] for begin, end in zip(begins, [*begins[1:], len(text)], strict=True)]
 
@@ -85,12 +85,12 @@ def _continues(character: str) -> bool:
 
 
 _ENCLOSED = {chr(begin + at): chr(ord("A") + at) for begin in (0x1F150, 0x1F170) for at in range(26)}
-"""White letters on black, which Unicode does not call the same as letters."""
+"""White letters on black, which Unicode does not map to letters."""
 
 
 @lru_cache(8192)
 def _plain(cluster: str) -> str:
-    """A letter with its marks, folded but for look-alikes; empty where nothing of it is seen."""
+    """A letter with its marks, folded except for look-alikes; empty if it is invisible."""
     seen = unicodedata.normalize("NFKC", "".join(c for c in cluster if not is_invisible(c)))
     result = ""
     for character in seen:
@@ -126,7 +126,7 @@ _FOREIGN_WORD = re.compile(rf"(?<![A-Za-z0-9_])[A-Za-z0-9_]*+[^\W\x00-\x7f{_NO_C
 
 
 def _alike(text: str) -> str:
-    """Wide letters, signs that look alike, and words of which every letter looks like a Latin one."""
+    """Wide letters, look-alike signs, and words in which every letter looks like a Latin one."""
     if text.isascii():
         return text
     return _FOREIGN_WORD.sub(_plain_word, _SIGN.sub(lambda sign: _PLAIN_OF[sign[0]], text))

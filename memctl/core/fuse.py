@@ -1,4 +1,4 @@
-"""The fuse: a change of more than a quarter of the memories at once is refused until it is asked for."""
+"""The fuse: a change of more than a quarter of the memories at once needs confirmation."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from memctl.errors import RefusedError
 FUSE_SHARE, FUSE_LEAST = 0.25, 20
 
 
-def blows(going: int, active: int) -> bool:
-    """Whether so many of the active memories are too many to change at once."""
-    return active >= FUSE_LEAST and going > FUSE_SHARE * active
+def exceeded(affected: int, active: int) -> bool:
+    """Whether the change affects too many of the active memories."""
+    return active >= FUSE_LEAST and affected > FUSE_SHARE * active
 
 
-def refusal(going: int, active: int, done: str, command: str) -> RefusedError | None:
-    """The refusal to change more than a quarter of the memories at once; None where it holds.
+def refusal(affected: int, active: int, done: str, command: str) -> RefusedError | None:
+    """The error for a change of too many memories at once; None if it is not.
 
     Args:
-        done: what would be done to them ("archived").
-        command: which looks at them with `--dry-run`.
+        done: the action, as a participle ("archived").
+        command: the command whose `--dry-run` lists them.
     """
-    if not blows(going, active):
+    if not exceeded(affected, active):
         return None
     return RefusedError(
-        f"{going} of {active} memories would be {done} at once; nothing was changed",
-        hint=f"Look at them with `{command} --dry-run`; go on with --allow-mass-change.",
+        f"{affected} of {active} memories would be {done} at once; nothing was changed",
+        hint=f"Check them with `{command} --dry-run`; continue with --allow-mass-change.",
     )

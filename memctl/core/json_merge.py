@@ -1,4 +1,4 @@
-"""Merging JSON values three ways, and the conflicts that come of it, as they are in `memory.json`."""
+"""Three-way merge of JSON values, and the conflicts it leaves in `memory.json`."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from memctl.core import times
 from memctl.core.formats import codec
 
 CONFLICTS = "conflicts"
-"""Field of `memory.json` with what waits for a person's decision."""
+"""Field of `memory.json` with the unresolved conflicts."""
 
 MERGE = "merge"
-"""The `type` of the entries that a merge writes there."""
+"""The `type` of the conflicts that a merge writes."""
 
 _ENTRY_ID = "mrg_"
 _COUNTS_IN_METADATA = ("metadata/successes", "metadata/failures")
 
 
 def entry(memory_id: str, name: str, base: Any, ours: Any, theirs: Any) -> dict[str, Any]:
-    """A conflict as it is in `conflicts`; its id is the same whoever merges, and however often."""
+    """A conflict in `conflicts`; its id depends only on its contents."""
     source = json_text([memory_id, name, base, *sorted((ours, theirs), key=json_text)])
-    made = _ENTRY_ID + codec.digest(source.encode())[:12]
+    identity = _ENTRY_ID + codec.digest(source.encode())[:12]
     values = {"base": base, "ours": ours, "theirs": theirs}
-    return {"id": made, "type": MERGE, "memory_id": memory_id, "field": name, **values}
+    return {"id": identity, "type": MERGE, "memory_id": memory_id, "field": name, **values}
 
 
 ABSENT: Any = object()
 
-Settled = tuple[frozenset[str], frozenset[str]]
-"""Fields of one record whose conflict was open where two sides parted: those that ours settled, and theirs."""
+Resolved = tuple[frozenset[str], frozenset[str]]
+"""Fields of one record with a conflict that ours, and theirs, has resolved since the common ancestor."""
 
 
 class Values:
     """Three-way merging of JSON values.
 
     Args:
-        newer: 1 where ours was changed last, -1 where theirs was, 0 where that cannot be said.
-        settled: fields of which ours, and theirs, has settled a conflict since they parted.
+        newer: 1 if ours is newer, -1 if theirs is, 0 if unknown.
+        resolved: fields with a conflict that ours, and theirs, has resolved since the common ancestor.
     """
 
-    def __init__(self, memory_id: str, newer: int, conflicts: list[dict[str, Any]], settled: Settled) -> None:
-        self.memory_id, self.newer, self.conflicts, self.settled = memory_id, newer, conflicts, settled
+    def __init__(self, memory_id: str, newer: int, conflicts: list[dict[str, Any]], resolved: Resolved) -> None:
+        self.memory_id, self.newer, self.conflicts, self.settled = memory_id, newer, conflicts, resolved
 
     def mapping(
         self, path: str, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
@@ -71,26 +71,26 @@ class Values:
         return self.chosen(ours, theirs)
 
     def changed(self, path: str, base: Any, ours: Any, theirs: Any) -> tuple[bool, bool]:
-        """Whether each side changed a value, or decided in a conflict that it stays."""
-        ours_settled, theirs_settled = (path in fields for fields in self.settled)
-        return ours_settled or not same(base, ours), theirs_settled or not same(base, theirs)
+        """Whether each side changed a value, or resolved a conflict in favour of the old one."""
+        ours_resolved, theirs_resolved = (path in fields for fields in self.settled)
+        return ours_resolved or not same(base, ours), theirs_resolved or not same(base, theirs)
 
     def chosen(self, ours: Any, theirs: Any) -> Any:
-        """The value of the side that was changed last; else one that does not depend on which side is which."""
+        """The value of the newer side; if unknown, a choice that does not depend on the order of the sides."""
         if self.newer:
             return ours if self.newer > 0 else theirs
         return max((ours, theirs), key=lambda value: "" if value is ABSENT else json_text(value))
 
 
 def names_of(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    """All names: the base's in its order, then what is new; from one side in its order, from both by name."""
+    """All names: the base's in order, then new ones: in order if from one side, sorted if from both."""
     new = [[name for name in side if name not in base] for side in (ours, theirs)]
     one_sided = new[0] or new[1] if not (new[0] and new[1]) or new[0] == new[1] else sorted({*new[0], *new[1]})
     return [*base, *one_sided]
 
 
 def _escaped(name: str) -> str:
-    """A name as a step of a JSON pointer (RFC 6901)."""
+    """A name as a token of a JSON pointer (RFC 6901)."""
     return name.replace("~", "~0").replace("/", "~1")
 
 
@@ -99,7 +99,7 @@ def _steps(path: str) -> list[str]:
 
 
 def value_at(record: Mapping[str, Any], path: str) -> Any:
-    """The value of a field that a conflict names; None where there is none."""
+    """The value of a conflict's field; None if missing."""
     value: Any = record
     for step in _steps(path):
         value = value.get(step) if isinstance(value, Mapping) else None
@@ -107,7 +107,7 @@ def value_at(record: Mapping[str, Any], path: str) -> Any:
 
 
 def put_at(record: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The record with that field set; None takes it out."""
+    """The record with that field set; None removes it."""
     first, *rest = _steps(path)
     inner = record.get(first)
     if rest:
@@ -117,25 +117,25 @@ def put_at(record: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are written alike; the order of names counts, so that a merge does not depend on sides."""
+    """Whether two values have the same JSON; the order of names counts, so that the order of the sides does not."""
     if one is ABSENT or other is ABSENT:
         return one is other
     return one is other or json.dumps(one) == json.dumps(other)
 
 
 def json_text(value: Any) -> str:
-    """JSON that is the same for equal values."""
+    """Canonical JSON: the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _is_set(value: Any) -> bool:
-    """Whether a list is one of plain values, each once: then its order is a matter of taste."""
+    """Whether a list has distinct scalar values, so that its order does not matter."""
     plain = isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
     return plain and len({json_text(item) for item in value}) == len(value)
 
 
 def united(base: Sequence[Any], ours: Sequence[Any], theirs: Sequence[Any]) -> list[Any]:
-    """Three-way union: what a side took out is gone, what a side put in is there."""
+    """Three-way union: without what a side removed, with what a side added."""
     b, o, t = ({json_text(item): item for item in each} for each in (base, ours, theirs))
     stays = [item for name, item in b.items() if name in o and name in t]
     added = [[name for name in each if name not in b] for each in (o, t)]
@@ -145,7 +145,7 @@ def united(base: Sequence[Any], ours: Sequence[Any], theirs: Sequence[Any]) -> l
 
 
 def _all_counts(*values: Any) -> bool:
-    """Whether they are whole numbers with a beginning to count from; without one, equal numbers may be one count."""
+    """Whether they are integers with a base to count from; without one, equal numbers may be the same count."""
     return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
@@ -163,7 +163,7 @@ def by_time(ours: Any, theirs: Any, *, earliest: bool) -> Any:
     return (min if earliest else max)(there, key=times.from_value) if there else ABSENT
 
 
-# Conflicts that are known
+# Existing conflicts
 
 
 def listed_in(header: Mapping[str, Any]) -> list[Any]:
@@ -172,7 +172,7 @@ def listed_in(header: Mapping[str, Any]) -> list[Any]:
 
 
 def entries_by_id(header: Mapping[str, Any]) -> dict[str, Any]:
-    """What `conflicts` lists, by id; what has none, by what it says."""
+    """The conflicts by id; those without one, by content."""
     named = {}
     for each in listed_in(header):
         value = each.get("id") if isinstance(each, Mapping) else None
@@ -181,7 +181,7 @@ def entries_by_id(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merged_entries(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[Any]:
-    """One that a side settled is settled; one that a side found is there, once."""
+    """A conflict that one side resolved is resolved; one that a side added is present, once."""
     names = [n for n in base if n in ours and n in theirs] + sorted((ours.keys() | theirs.keys()) - base.keys())
     return [min((side[n] for side in (ours, theirs) if n in side), key=json_text) for n in names]
 

@@ -1,4 +1,4 @@
-"""A message as a transcript keeps it: one JSON object in one line. Pure."""
+"""A message as stored in a transcript: one JSON object on one line. Pure functions."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from memctl.core.recalled import forgets, holds_recalled, without_recalled
 from memctl.errors import InvalidDataError
 
 DELETED = "deleted"
-"""The field of a line that says that the message with its id was deleted, and when."""
+"""The field of a line that marks the message with its id as deleted, with the time."""
 
 FINAL = "final"
-"""Its field that says that the text is gone too, and nothing brings it back."""
+"""The field that says that the text is erased too, and cannot be restored."""
 
 _KNOWN = frozenset(
     ("id", "session", "run", "role", "name", "at", "received", "text", "content", "source", "metadata", DELETED)
@@ -54,15 +54,14 @@ class KeptMessage:
 
     Args:
         message_id: its own; one message is in a user's transcripts once.
-        session: the name of the session it was said in, `run` the id of the run of that session: a name such as `main`
-            is used again and again.
-        role: `user`, `assistant`, `tool`, or what another program calls it, in small letters.
+        session: the name of its session; `run`: the id of that session's run, as names such as `main` are reused.
+        role: `user`, `assistant`, `tool`, or another program's name for it, in lower case.
         content: blocks, in the form of a session's file.
-        at: when it was said; None where nobody knows.
-        received: when memctl was told of it, where that is another time.
-        name: of the speaker, where the role does not say enough.
-        source: the class of its source where the role does not say it (`imported`).
-        extra: fields memctl does not know and gives back unchanged.
+        at: the time of the message; None if unknown.
+        received: when memctl received it, if that differs.
+        name: of the speaker, if given.
+        source: the class of its source if the role does not show it (`imported`).
+        extra: fields unknown to memctl, kept unchanged.
     """
 
     message_id: str
@@ -91,7 +90,7 @@ class KeptMessage:
 
     @property
     def text(self) -> str:
-        """Everything in it that is text: what was said, the tools that were called, what they answered."""
+        """All its text: what was said, and calls of tools with their results."""
         message = self.message
         calls = (f"{call.name}: {_json(call.input)}" for call in message.calls)
         return "\n".join(filter(None, (message.text, *calls, *(result.output for result in message.results))))
@@ -103,11 +102,11 @@ class KeptMessage:
 
 
 def kept(message: Message, session: str, run: str, now: datetime, *, source: str = "") -> KeptMessage | None:
-    """The message as it is to be kept; None for one that is not: a system prompt, a summary of older messages, and what
-    is empty without the memories that were put into it.
+    """The message to store; None for one that is not stored: a system prompt, a summary of older messages, or one that
+    is empty without its recalled memories.
 
     Args:
-        now: when it was received; its own time counts as when it was said.
+        now: when it was received; if it has its own time, that is its time.
     """
     if message.role == SYSTEM or message.is_summary:
         return None
@@ -132,22 +131,22 @@ def kept(message: Message, session: str, run: str, now: datetime, *, source: str
 
 
 def _without_recalled(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A block without what was recalled into it: a text, or the answer of a tool, which may be memctl's own. Empty
-    where nothing else is in it, and for a call that asks memctl to forget."""
+    """A block without recalled memories: a text, or the output of a tool, which may be memctl's own. Empty if nothing
+    remains, and for a call that asks memctl to forget."""
     if is_call(block) and forgets(str(block["name"])):
         return {}
     if is_text(block):
         text = without_recalled(str(block["text"]))
         return {**block, "text": text} if text else {}
     if is_result(block) and holds_recalled(output := output_text(block)):
-        left = without_recalled(output)
-        return with_output(block, left) if left else {}
+        remaining = without_recalled(output)
+        return with_output(block, remaining) if remaining else {}
     return block
 
 
 @dataclass(frozen=True)
 class Paused:
-    """What is not kept for now: nothing of what is said (`everything`), or nothing of what is said in some sessions."""
+    """What is currently not stored: no messages at all (`everything`), or none of some sessions."""
 
     everything: bool = False
     sessions: tuple[str, ...] = ()
@@ -160,14 +159,14 @@ class Paused:
 
 
 def derived_id(*parts: str) -> str:
-    """An id that is the same for the same parts, for what came without one of its own."""
+    """An id derived from these parts, for a message that has none."""
     source = "\0".join(parts).encode("utf-8", "surrogatepass")
     return f"msg_{blake2b(source, digest_size=8).hexdigest()}"
 
 
 def with_derived_ids(messages: Sequence[Message], session: str) -> list[Message]:
-    """The messages of a session, each that came without an id with one: the same whenever they are looked at, by
-    session, role, text and time, and by how many equal ones stand before it."""
+    """The messages of a session, with ids for those that had none; derived from session, role, text, time and the
+    number of equal messages before it, so always the same."""
     seen: Counter[tuple[str, ...]] = Counter()
     named = []
     for message in messages:
@@ -183,10 +182,10 @@ def with_derived_ids(messages: Sequence[Message], session: str) -> list[Message]
 
 
 def encode(message: KeptMessage) -> bytes:
-    """Its line, without a line end.
+    """The message's line, without a line end.
 
     Raises:
-        InvalidDataError: something in it has no form in JSON.
+        InvalidDataError: it has a value that JSON cannot represent.
     """
     whole: dict[str, Any] = {
         "id": message.message_id,
@@ -205,33 +204,33 @@ def encode(message: KeptMessage) -> bytes:
 
 
 def _content(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A text alone is written as such, so that people can read the file."""
+    """A single text is written as a string, so that people can read the file."""
     if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and is_text(blocks[0]):
         return {"text": blocks[0]["text"]}
     return {"content": [dict(block) for block in blocks]}
 
 
 def deletion(message_id: str, now: datetime, *, final: bool = False) -> bytes:
-    """The line that says that a message was deleted: an old copy of the file brings it back no more.
+    """The line that marks a message as deleted, so that an old copy of the file does not restore it.
 
     Args:
-        final: its text was taken out, too.
+        final: its text was erased too.
     """
     return line({"id": message_id, DELETED: times.to_text(now)} | ({FINAL: True} if final else {}))
 
 
 def purged(message_id: str) -> bytes:
-    """The line that stands for a message that was purged: its id alone."""
+    """The line that replaces a purged message: only its id."""
     return line({"id": message_id, DELETED: PURGED})
 
 
 PURGED = "purged"
-"""Stands for the time of a deletion that left nothing."""
+"""Replaces the time of a deletion after a purge."""
 
 
 def line(value: Mapping[str, Any]) -> bytes:
-    """A JSON object in one line. Half a character, as a cut emoji leaves it, is escaped; so are the line ends that only
-    some programs take for such."""
+    """A JSON object on one line. Escapes lone surrogates, as in a truncated emoji, and line ends that only some
+    programs recognise."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as problem:
@@ -246,8 +245,8 @@ def line(value: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True)
 class Line:
-    """A line that was read: where it begins in its file, in bytes, and what it says. `message` is None for a deletion,
-    whose message `deleted` names, with its time where that can be read; `final` says that the text is gone too."""
+    """A parsed line: its byte offset in the file, and its message. `message` is None for a deletion; then `deleted` is
+    the message's id, with the time if readable, and `final` says that its text is erased too."""
 
     offset: int
     raw: bytes
@@ -258,10 +257,10 @@ class Line:
 
 
 def lines(data: bytes, offset: int = 0) -> Iterator[Line | None]:
-    """The lines of a transcript, None for each that cannot be read; blank ones are passed over.
+    """The lines of a transcript, None for each unreadable one; blank lines are skipped.
 
     Args:
-        offset: where `data` begins in the file.
+        offset: the position of `data` in the file.
     """
     at = 0
     while at < len(data):
@@ -288,7 +287,7 @@ def _read(raw: bytes, offset: int) -> Line | None:
 
 
 def decode(fields: Mapping[str, Any]) -> KeptMessage | None:
-    """The message of a line's object; None where it is none."""
+    """The message in a line's object; None if it is not one."""
     role, content = fields.get("role"), fields.get("content")
     blocks = [text_block(fields["text"])] if isinstance(fields.get("text"), str) else content
     whole = isinstance(blocks, list) and all(isinstance(block, Mapping) for block in blocks)

@@ -1,4 +1,4 @@
-"""The kinds of memory: a row for each, with all that a kind decides by itself."""
+"""The kinds of memory and their rules, one row each."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 FACT, PREFERENCE, EPISODE, KNOWLEDGE, STRATEGY = "fact", "preference", "episode", "knowledge", "strategy"
 
 MESSAGE = "message"
-"""The kind of a message where it is shown beside memories; no record has it."""
+"""The kind of a message in results; no record has it."""
 
 BY_AGE, BY_DISUSE = "age", "disuse"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind decides.
+    """The rules of a kind.
 
     Args:
-        importance: of a new memory (formulas: preference 0.8, method 0.6, anything else 0.5).
-        category: records of this category that name no kind are of this one.
-        fades: by what a memory is archived in time: `BY_AGE`, `BY_DISUSE`, or nothing.
-        profile: whether it says what somebody is or wants: then it is in the profile, and can be denied.
-        contradicts: whether two of the kind can contradict each other; events happen many times, advice is no fact.
-        lasting: whether it is a wish that holds until it is taken back.
-        outcome: whether it is about something that was tried, and may have failed.
-        section: the heading of a context under which it stands; empty: under that of what answers the question.
+        importance: the default of a new memory (formulas: preference 0.8, method 0.6, others 0.5).
+        category: records of this category without a kind are of this one.
+        fades: how it decays: `BY_AGE`, `BY_DISUSE`, or not at all.
+        profile: it describes a person, so it is in the profile and can be contradicted by the person.
+        contradicts: two of the kind can contradict each other; events recur, and advice is not a fact.
+        lasting: a standing wish that holds until revoked.
+        outcome: it is about an attempt, which may have failed.
+        section: the heading for it in a context; empty: with the other results for the question.
     """
 
     name: str
@@ -51,14 +51,14 @@ KINDS = tuple(TABLE)
 OUT_OF_PROFILE = tuple(row.name for row in _ROWS if not row.profile)
 
 DEFAULT = FACT
-"""The kind of a record that names none, and how one of a kind is treated that memctl does not know."""
+"""The kind of a record without one; unknown kinds are treated the same."""
 
 
 def kind(name: str) -> Kind:
-    """The row of a kind; of one that memctl does not know, the default's."""
+    """The row of a kind; unknown kinds get the default's."""
     return TABLE.get(name, TABLE[DEFAULT])
 
 
 def of_category(category: str) -> str:
-    """The kind of a record of this category that names none."""
+    """The kind of a record of this category that has none."""
     return next((row.name for row in _ROWS if row.category == category and category), DEFAULT)

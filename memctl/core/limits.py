@@ -1,20 +1,20 @@
-"""How much a conversation may hold, and what settings name: policies of windows and of fading, rankings."""
+"""Limits of a conversation, and the names in settings: policies of windows and decay, rankings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 SUMMARIZE, TRUNCATE, OFFLOAD, AUTO = POLICIES = ("summarize", "truncate", "offload", "auto")
-"""What makes room in a window: old messages give way to a rolling summary; they go; large content is offloaded
-first; or automatically, which acts early: merge, summarize, offload."""
+"""How a window is compacted: summarise old messages; drop them; first offload large content; or automatically, which
+acts early: merge, summarise, offload."""
 
 
 HALF_LIFE, AGE, GATE, CAPACITY, STRATEGIES = DECAY_POLICIES = ("half-life", "age", "gate", "capacity", "strategies")
-"""What archives a memory; `memctl/decay/policies.py` has their rules."""
+"""What archives a memory; see `memctl/decay/policies.py`."""
 
 
 RELEVANCE, BY_DOCUMENT = RANKINGS = ("relevance", "document")
-"""What orders the hits of a question; `memctl/retrieval/rank.py` has their rules."""
+"""What orders the hits of a question; see `memctl/retrieval/rank.py`."""
 
 SIMILARITY = "similarity"
 """The part of a score that only the ranking `document` has."""
@@ -22,11 +22,11 @@ SIMILARITY = "similarity"
 
 @dataclass(frozen=True)
 class Limits:
-    """The numbers of a window (formulas, working memory); `docs/settings.md` says what each means.
+    """The limits of a window (formulas, working memory); see `docs/settings.md`.
 
     Args:
         messages, turns: 0 for no limit.
-        summary_most: share of the window's tokens that a summary takes at most, however much it stands for.
+        summary_most: the most that a summary may take, as a share of the window's tokens.
     """
 
     tokens: int = 8_000

@@ -1,6 +1,6 @@
 """Messages of a conversation, in the form of session files and of OpenAI's API.
 
-A message is a thin view of the JSON object in the file: what it does not know, it gives back unchanged.
+A message wraps the JSON object in the file; unknown fields are kept unchanged.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from memctl.core import times
 from memctl.errors import InvalidDataError
 
 Count = Callable[[str], int]
-"""How many tokens a text has."""
+"""The number of tokens in a text."""
 
 SYSTEM, USER, ASSISTANT, TOOL = ROLES = ("system", "user", "assistant", "tool")
 
 LONGEST_COUNTED = 6_000
-"""Characters by which a block that is no text (an image) is counted at most: models do not count its base64."""
+"""Characters counted at most for a block that is not text (an image): models do not count its base64."""
 
 _MARK = "memctl"
-"""Name in a message's metadata of what memctl itself notes there."""
+"""Name in a message's metadata of memctl's own notes."""
 
 SUMMARY = "summary"
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """An assistant's call of a tool; `input` are its arguments, or the text a model gave that is no JSON object."""
+    """An assistant's call of a tool; `input` has its arguments, or the model's text if it is not a JSON object."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a tool answered to the call with this id."""
+    """The result of the tool call with this id."""
 
     call_id: str
     output: str
@@ -47,10 +47,11 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Message:
-    """One message; `state` is the object as it is in a session's file.
+    """One message; `state` is the object in a session's file.
 
     Raises:
-        InvalidDataError: on `of` and `read`, where it has no role or its content is neither text nor a list of blocks.
+        InvalidDataError: from `of` and `read`: the role is missing, or the content is neither text nor a list of
+            blocks.
     """
 
     state: Mapping[str, Any]
@@ -66,7 +67,7 @@ class Message:
         tokens: int | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Message:
-        """A new message, its content as text or as blocks."""
+        """A new message with a text or with blocks."""
         blocks = [text_block(content)] if isinstance(content, str) else [dict(block) for block in content]
         state: dict[str, Any] = {"id": message_id, "role": role.strip().upper(), "content": blocks}
         state |= {"timestamp": times.to_text(at) if at else "", "tokens": tokens, "metadata": dict(metadata or {})}
@@ -74,7 +75,7 @@ class Message:
 
     @classmethod
     def read(cls, state: Any) -> Message:
-        """The message a session's file holds."""
+        """The message in a session's file."""
         if not isinstance(state, Mapping):
             raise InvalidDataError("a message must be an object with `role` and `content`", hint=_HINT)
         if not isinstance(state.get("role"), str) or not state["role"].strip():
@@ -85,11 +86,11 @@ class Message:
             raise InvalidDataError("the `content` of a message must be text or a list of blocks", hint=_HINT)
         return cls(state)
 
-    # What it says
+    # Contents
 
     @property
     def role(self) -> str:
-        """`system`, `user`, `assistant`, `tool`, or what another program calls it, in small letters."""
+        """`system`, `user`, `assistant`, `tool`, or another program's name for it, in lower case."""
         return str(self.state["role"]).strip().lower()
 
     @property
@@ -101,7 +102,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """What was said: the text blocks, a line each."""
+        """The text blocks, one per line."""
         return "\n".join(filter(None, map(_text_of, self.blocks)))
 
     @property
@@ -115,32 +116,32 @@ class Message:
         return tuple(ToolResult(_result_id(b), output_text(b)) for b in self.blocks if _is_result(b))
 
     @property
-    def whole_text(self) -> str:
-        """Everything in it that is text, what tools answered included."""
+    def full_text(self) -> str:
+        """All its text, including results of tools."""
         return "\n".join(filter(None, (self.text, *(result.output for result in self.results))))
 
     @property
     def pairs(self) -> frozenset[str]:
-        """Ids of the calls it makes or answers: messages that share one belong together."""
+        """Ids of the tool calls that it makes or answers: messages that share one belong together."""
         return frozenset([call.id for call in self.calls] + [result.call_id for result in self.results])
 
-    # What is noted of it
+    # Notes
 
     @property
     def id(self) -> str:
-        """Its own; what memctl gave it, where another program gave one id twice."""
+        """Its id; the one memctl gave it, if another program used its own twice."""
         value = self.noted.get("id") or self.state.get("id")
         return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Its own id, and those of the messages that were merged into it."""
+        """Its id, and those of the messages merged into it."""
         merged = self.noted.get("merged")
         return tuple(filter(None, (self.id, *(map(str, merged) if isinstance(merged, list) else ()))))
 
     @property
     def time(self) -> datetime | None:
-        """When it was said; None where it does not say."""
+        """The time of the message; None if it has none."""
         try:
             return times.from_value(self.state["timestamp"]) if self.state.get("timestamp") else None
         except ValueError:
@@ -153,46 +154,46 @@ class Message:
 
     @property
     def noted(self) -> Mapping[str, Any]:
-        """What memctl noted in the metadata."""
+        """memctl's notes in the metadata."""
         value = self.metadata.get(_MARK)
         return value if isinstance(value, Mapping) else {}
 
     @property
     def speaker(self) -> str:
-        """The name of the person who said it; empty where nobody gave one."""
+        """The name of the person who said it; empty if unknown."""
         named = self.state.get("name") or self.metadata.get("speaker")
         return named if isinstance(named, str) else ""
 
     @property
     def is_summary(self) -> bool:
-        """Whether memctl wrote it in the place of older ones."""
+        """Whether memctl wrote it to replace older messages."""
         return self.noted.get("kind") == SUMMARY
 
     @property
     def is_unrecorded(self) -> bool:
-        """Whether it is in the window alone: it was said while recording was paused."""
+        """Whether it is only in the window, because recording was paused."""
         return self.noted.get("recorded") is False
 
     def tokens(self, count: Count) -> int:
-        """How many tokens it has: what its writer noted, else counted."""
+        """The number of its tokens: as noted by its writer, else counted."""
         given = self.state.get("tokens")
         if isinstance(given, int) and not isinstance(given, bool) and given > 0:
             return given
         return sum(count(_counted(block)) for block in self.blocks)
 
-    # Changed
+    # Changes
 
     def at(self, now: datetime) -> Message:
-        """Itself with a time, where it has none."""
+        """The message with a time, if it has none."""
         return self if self.state.get("timestamp") else Message({**self.state, "timestamp": times.to_text(now)})
 
     def with_blocks(self, blocks: Sequence[Mapping[str, Any]]) -> Message:
-        """Itself with another content, of which nobody knows the tokens."""
+        """The message with other content and an unknown number of tokens."""
         kept = {name: value for name, value in self.state.items() if name != "tokens"}
         return Message({**kept, "content": list(blocks)})
 
     def with_note(self, **notes: Any) -> Message:
-        """Itself with something noted in its metadata."""
+        """The message with notes added to its metadata."""
         return Message({**self.state, "metadata": {**self.metadata, _MARK: {**self.noted, **notes}}})
 
 
@@ -204,8 +205,8 @@ def text_block(text: str) -> dict[str, str]:
 
 
 def summary_message(text: str, message_id: str, at: datetime | None, replaced: int, tokens: int) -> Message:
-    """The message that stands for older ones. It is the assistant's: what it repeats of anybody must not rank as an
-    instruction of the system, nor be learned as the user's own words."""
+    """The message that replaces older ones. Its role is assistant, so that nothing in it ranks as a system instruction
+    or is learned as the user's own words."""
     message = Message.of(ASSISTANT, text, message_id=message_id, at=at)
     return message.with_note(kind=SUMMARY, replaced=replaced, replaced_tokens=tokens)
 
@@ -234,12 +235,12 @@ def _result_id(block: Mapping[str, Any]) -> str:
 
 
 def output_name(block: Mapping[str, Any]) -> str:
-    """Where a result has its output."""
+    """The field with a result's output."""
     return "output" if "output" in block else "content"
 
 
 def output_text(block: Mapping[str, Any]) -> str:
-    """What a tool answered, as text."""
+    """The output of a tool, as text."""
     value = block.get(output_name(block))
     if isinstance(value, list):
         return "\n".join(filter(None, (part if isinstance(part, str) else _output_part(part) for part in value)))
@@ -251,7 +252,7 @@ def _output_part(part: Any) -> str:
 
 
 def with_output(block: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """A result with another output in text; what is no text in it stays."""
+    """A result with other text as output; parts that are not text stay."""
     name = output_name(block)
     value = block.get(name)
     if not isinstance(value, list):
@@ -269,7 +270,7 @@ def is_result(block: Mapping[str, Any]) -> bool:
 
 
 def _counted(block: Mapping[str, Any]) -> str:
-    """A block as it weighs in a prompt."""
+    """A block in the form in which its tokens are counted."""
     if is_text(block):
         return _text_of(block)
     if is_call(block):
@@ -297,12 +298,12 @@ def from_state(state: Any) -> tuple[Message, ...]:
     """
     value = state.get("messages", []) if isinstance(state, Mapping) else None
     if not isinstance(value, list):
-        raise InvalidDataError("a Memory component must hold `messages`, a list", hint=_HINT)
+        raise InvalidDataError("a Memory component must have `messages`, a list", hint=_HINT)
     return tuple(map(Message.read, value))
 
 
 def to_state(messages: Sequence[Message], before: Any = None) -> dict[str, Any]:
-    """The state of a Memory component; other fields of the state it had stay."""
+    """The state of a Memory component; keeps the other fields of its previous state."""
     held = dict(before) if isinstance(before, Mapping) else {}
     return {**held, "messages": [dict(message.state) for message in messages]}
 
@@ -311,10 +312,10 @@ def to_state(messages: Sequence[Message], before: Any = None) -> dict[str, Any]:
 
 
 def from_openai(message: Mapping[str, Any]) -> Message:
-    """A message as OpenAI's API has it; fields that are not of that form are kept as they are.
+    """A message from OpenAI's API; unknown fields are kept unchanged.
 
     Raises:
-        InvalidDataError: it has no role, or a content that is neither text nor a list of parts.
+        InvalidDataError: the role is missing, or the content is neither text nor a list of parts.
     """
     read = Message.read(message)
     if not {"tool_calls", "tool_call_id"} & message.keys():
@@ -341,7 +342,7 @@ def _call_block(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(given: Any) -> Any:
-    """Arguments come as a text of JSON; a text that is none, as models give at times, stays a text."""
+    """Arguments are JSON in a text; invalid JSON, which models sometimes produce, stays a text."""
     if not isinstance(given, str):
         return given
     try:
@@ -352,7 +353,7 @@ def _arguments(given: Any) -> Any:
 
 
 def to_openai(message: Message) -> list[dict[str, Any]]:
-    """A message as OpenAI's API wants it: one for each result of a tool, and one for the rest."""
+    """A message in the form of OpenAI's API: one for each result of a tool, and one for the rest."""
     outputs = [{"role": TOOL, "tool_call_id": result.call_id, "content": result.output} for result in message.results]
     others = [block for block in message.blocks if not _is_result(block) and not is_call(block)]
     if not others and not message.calls:
@@ -377,7 +378,7 @@ def _openai_call(call: ToolCall) -> dict[str, Any]:
 
 
 def identified(messages: Sequence[Message], new_id: Iterator[str]) -> tuple[Message, ...]:
-    """The messages, each with an id of its own: those of other programs come without."""
+    """The messages, with ids for those without; other programs write none."""
     known: set[str] = set()
     named = []
     for message in messages:
@@ -391,5 +392,5 @@ def identified(messages: Sequence[Message], new_id: Iterator[str]) -> tuple[Mess
 
 
 def cleaned(message: Message, clean: Callable[[str], str]) -> Message:
-    """The message with each of its texts passed through `clean`, such as to take out what was recalled into it."""
+    """The message with each of its texts passed through `clean`, for example to remove recalled memories."""
     return message.with_blocks([{**b, "text": clean(_text_of(b))} if is_text(b) else b for b in message.blocks])

@@ -1,4 +1,4 @@
-"""The values the program passes around: frozen, without behaviour beyond what derives from their own fields."""
+"""The values passed around in the program: frozen, with only properties derived from their own fields."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ ACTIVE, CANDIDATE, SUPERSEDED, ARCHIVED = STATUSES
 LAYER_RECORD = "L2"
 LAYER_REFLECTION = "L3"
 LAYERS = (LAYER_RECORD, LAYER_REFLECTION)
-"""The layers of records; one with another text is treated as `L2`."""
+"""The layers of records; any other text is treated as `L2`."""
 
 LAYER_DOCUMENT = "DOC"
-"""A passage of a document below `knowledge/`: no record, and in no file of memctl's."""
+"""A passage of a document below `knowledge/`: not a record, and in none of memctl's files."""
 
 LAYER_MESSAGE = "MSG"
-"""A message of a transcript, or a passage of a long one: no record either."""
+"""A message of a transcript, or a passage of a long one: not a record either."""
 
 MEMORIES, MESSAGES, DOCUMENTS = PARTS = ("memories", "messages", "documents")
-"""What an answer may hold."""
+"""What a result may contain."""
 
 CONSTRAINT = "constraint"
-"""The tag of a memory that holds whatever is asked."""
+"""The tag of a memory that applies to every question."""
 
 
-@dataclass(frozen=True, slots=True)  # with more than thirty fields, a dictionary of its own would take 1.5 kB
+@dataclass(frozen=True, slots=True)  # with more than thirty fields, a __dict__ would take 1.5 kB
 class Memory:
-    """One structured long-term memory (an L2 record), or a reflection that has no record yet (L3).
+    """A long-term memory (an L2 record), or a reflection without a record (L3).
 
     `docs/file-format.md` specifies each field. Numbers: `confidence` and `importance` in [0, 1], `reward` in [-1, 1];
-    `importance` is the base value, never the decayed one. `extra` holds fields memctl does not know and gives back
+    `importance` is the base value, not the decayed one. `extra` has the fields unknown to memctl, which it keeps
     unchanged.
     """
 
@@ -82,12 +82,12 @@ class Memory:
 
     @property
     def when(self) -> datetime | None:
-        """The time the memory is about: when it happened, else when it was written."""
+        """The time that the memory is about: when it happened, else when it was written."""
         return self.occurred_at or self.created_at
 
     @property
     def known_kind(self) -> str:
-        """The kind that rules go by: a person may write any text as `kind`."""
+        """The kind for rules: a person may write any text as `kind`."""
         return kinds.kind(self.kind).name
 
     @property
@@ -100,8 +100,8 @@ class Memory:
 class Reflection:
     """A Markdown file below `reflections/` (L3).
 
-    `path` is relative to the user's folder; `generated_hash` is the hash of the body memctl last wrote there, empty
-    in a file a person wrote; `fields` is the whole front matter, unknown fields included, `front` its text.
+    `path` is relative to the user's folder; `generated_hash` is the hash of the body that memctl last wrote, empty in a
+    file written by a person; `fields` is the front matter with unknown fields, `front` its text.
     """
 
     path: str
@@ -122,27 +122,28 @@ class Reflection:
 
 @dataclass(frozen=True)
 class Filters:
-    """What a search or a list may return. Empty means no restriction."""
+    """The records that a search or list may return. Empty means no restriction."""
 
     categories: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
     statuses: tuple[str, ...] = (ACTIVE,)
     since: datetime | None = None
     until: datetime | None = None
     pinned: bool | None = None
     needs_revision: bool | None = None
     expired: bool = False
-    """Whether what has expired, and waits for the next write to be moved to the trash, is shown too."""
+    """Include expired memories that the next write will move to the trash."""
     as_of: datetime | None = None
-    """Only what was believed at this time, whatever has become of it since: recorded by then, and neither superseded,
-    archived, expired nor past its `valid_to`. `statuses` does not count then."""
+    """Only memories that held at this time, whatever happened since: recorded by then, and neither superseded,
+    archived, expired nor past their `valid_to`. Ignores `statuses`."""
     valid_at: datetime | None = None
-    """Only what was so at this time, as is known now (with `as_of`: as was known then). What another has replaced
-    counts for the time in which it was valid."""
+    """Only memories that were true at this time, as known now (with `as_of`: as known then). A superseded memory counts
+    for its period of validity."""
     only: str = ""
-    """One of `PARTS`: memories, messages or passages of documents alone; empty: all, as far as the other filters let
-    them through."""
+    """One of `PARTS`: only memories, messages or passages of documents; empty: all that the other filters allow."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +151,12 @@ class Query:
     """A question to the store.
 
     Args:
-        text: the question as asked; any text is legal.
-        top: how many hits at most.
-        min_score: hits whose `relevance` (absolute, in [0, 1]) is below are left out.
+        text: the question; any text is valid.
+        top: the maximum number of hits.
+        min_score: leave out hits with a lower `relevance` (absolute, in [0, 1]).
         route: whether intent and domain of the question may narrow the search.
-        rerank: the reranker that reads the best hits, by its name in the settings; empty for the one that is set there,
-            `none` for none.
+        rerank: the reranker for the best hits, by its name in the settings; empty for the one in the settings, `none`
+            for none.
     """
 
     text: str
@@ -168,7 +169,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Route:
-    """What the question's wording says about where to look."""
+    """The search scope derived from the question's wording."""
 
     intent: str = "ask"
     categories: tuple[str, ...] = ()
@@ -180,24 +181,24 @@ class Route:
 
 @dataclass(frozen=True)
 class Owned:
-    """A record and whose it is; `owner` is empty for one's own."""
+    """A record and its owner; `owner` is empty for the user's own."""
 
     memory: Memory
     owner: str = ""
 
     @property
     def name(self) -> str:
-        """Its id, with the name of another owner before it."""
+        """Its id, prefixed with the name of another owner."""
         return f"{self.owner}/{self.memory.memory_id}" if self.owner else self.memory.memory_id
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One answer.
+    """One result.
 
-    `score` orders the hits of one question and equals the sum of `parts`; `relevance` is absolute and comparable
-    between questions. Both lie in [0, 1]. `via` names the reflection or document that matched, when it was not the
-    record's own text. `owner` is the user whose memory it is, where another user asked.
+    `score` orders the hits of one question and is the sum of `parts`; `relevance` is absolute and comparable between
+    questions. Both are in [0, 1]. `via` is the reflection or document that matched, if not the record's own text.
+    `owner` is the user who owns the memory, if not the caller.
     """
 
     memory: Memory
@@ -211,7 +212,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class IndexState:
-    """How far the index is the files: `fresh`, `pending` (something is not in it yet) or `stale` (files unreadable)."""
+    """The state of the index: `fresh`, `pending` (not yet complete) or `stale` (files are unreadable)."""
 
     state: str = "fresh"
     notes: tuple[str, ...] = ()
@@ -219,7 +220,7 @@ class IndexState:
 
 @dataclass(frozen=True)
 class Reranking:
-    """What a reranker did for an answer, and what it cost: how many hits it read, and in how many milliseconds."""
+    """What a reranker did for a result: how many hits it read, and in how many milliseconds."""
 
     model: str
     candidates: int
@@ -228,9 +229,9 @@ class Reranking:
 
 @dataclass(frozen=True)
 class QueryResult:
-    """The answer to a `Query`: hits best first, and everything that says how far to trust them.
+    """The result of a `Query`: hits, best first, and information on their reliability.
 
-    `degraded` lists, in sentences, what made the answer worse than it should be; empty when nothing did.
+    `degraded` lists, in sentences, what made the result worse than usual; normally empty.
     """
 
     query: Query
@@ -240,22 +241,22 @@ class QueryResult:
     receipt: str = ""
     degraded: tuple[str, ...] = ()
     origin: str = ""
-    """Where the answer of another time comes from: `the records`, `git abc1234`, `the log`; empty for the present."""
+    """The source of a result for another time: `the records`, `git abc1234`, `the log`; empty for the present."""
     reranked: Reranking | None = None
-    """None where no reranker had a say."""
+    """None if no reranker was used."""
 
 
 TRASH, COUNTED = "trash/", "counted"
-"""How the names of texts begin that are forgotten memories, and the name of the mark up to which uses were counted."""
+"""The prefix of the names of forgotten memories, and the name of the mark up to which uses were counted."""
 
 
 @dataclass(frozen=True)
 class TextEdit:
-    """A text beside the records, before and after a change; None where there is none.
+    """A text outside the records, before and after a change; None if it does not exist.
 
     Args:
-        name: `reflections/…` and `knowledge/…` as users know them, `trash/…` of a forgotten memory (`trash.name_of`),
-            or `COUNTED`.
+        name: `reflections/…` and `knowledge/…` as in the folder, `trash/…` for a forgotten memory (`trash.name_of`), or
+            `COUNTED`.
     """
 
     name: str
@@ -265,9 +266,9 @@ class TextEdit:
 
 @dataclass(frozen=True)
 class LogLine:
-    """One line of an append-only log (`feedback.jsonl`, `transcripts/…`) to add at its end, or to take out (`undo`).
+    """A line of an append-only log (`feedback.jsonl`, `transcripts/…`) to append, or to remove (`undo`).
 
-    `line` has no line end; it holds an id of its own, so that it is in the log once.
+    `line` has no line end; it has its own id, so that the log has it only once.
     """
 
     log: str
@@ -277,17 +278,17 @@ class LogLine:
 
 @dataclass(frozen=True)
 class Change:
-    """Everything one command does to what is stored: the only thing `engine.apply` accepts.
+    """Everything one command changes in the store: the only input of `engine.apply`.
 
     Args:
-        command: what the user did, for the log (`add`, `edit mem_…`).
+        command: the user's command, for the log (`add`, `edit mem_…`).
         puts: records to add, or to replace by id.
-        removes: ids of records to take out of `memory.json`.
+        removes: ids of records to remove from `memory.json`.
         texts: other texts to write or delete.
-        lines: lines of logs to add or to take out.
+        lines: lines to append to logs or remove from them.
         header: top-level fields of `memory.json` to set (`tombstones`, `conflicts`).
-        undoes: id of the operation this one takes back; `redoes`: id of the undo that this one takes back.
-        raws: exact JSON of records put, by id, where it must not be written again (undo gives back a person's layout).
+        undoes: id of the operation to revert; `redoes`: id of the undo to revert.
+        raws: exact JSON of records, by id, to be written unchanged (undo restores a person's layout).
     """
 
     command: str
@@ -307,9 +308,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong in a file that memctl can go on without.
+    """A problem in a file that does not stop memctl.
 
-    `fix` says what `doctor --fix` would do about it; empty when only a person can.
+    `fix` says what `doctor --fix` would do about it; empty if only a person can fix it.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Names that users choose, of users and sessions; each is a folder's or a file's name too."""
+"""Names of users and sessions, which are also names of folders and files."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ USER_NAME = re.compile(r"^[^\W_][\w.@+-]{0,63}$")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}
 
 _LONGEST_SESSION_ID = 200
-"""Bytes: a name in a folder may have 255, and the queue puts up to 40 behind it."""
+"""Bytes: a file name may have 255, and the queue appends up to 40."""
 
 FEEDBACK = "feedback.jsonl"
-"""The log of what users and agents said of answers."""
+"""The log of feedback on answers."""
 
 MAINTENANCE = "maintenance"
-"""Command name of changes that memctl makes by itself (moving what has expired); `undo` steps over them."""
+"""Command name of memctl's own changes (moving expired memories); `undo` skips them."""
 
 
 def check_user_name(name: str) -> str:
-    """The name, normalised (NFC), if it can be a folder's name everywhere.
+    """The normalised name (NFC), if it is a valid folder name on every system.
 
     Raises:
-        UsageError: it holds a path, control characters, or is reserved by a system.
+        UsageError: it has path separators or control characters, or is reserved by a system.
     """
     return _checked_name(name, "a user name", "such as alice or 小林")
 
 
 def check_session_id(name: str) -> str:
-    """The id of a session, which is a file's name too: as for users, and short enough with what is put behind it.
+    """The id of a session, also a file's name: as for users, and short enough for suffixes.
 
     Raises:
         UsageError: as for users.

@@ -17,7 +17,7 @@ _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A Python value as JSON: what has no such form is told by its type, what lies too deep is left out."""
+    """A Python value as JSON: an object without a JSON form becomes its type's name; deep nesting is cut."""
     if isinstance(value, str):
         return _UNWRITABLE.sub("\ufffd", value)
     if value is None or isinstance(value, bool):
@@ -39,5 +39,5 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """The one text of a JSON value; equal for equal values, and only for those (1 is neither 1.0 nor true)."""
+    """The canonical text of a JSON value: equal only for equal values (1 is neither 1.0 nor true)."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,7 +1,7 @@
-"""Who a text comes from: the class of its source, which what is made from it inherits.
+"""The class of a text's source, which everything derived from the text inherits.
 
 Only what the user said may become a constraint, a preference or a fact about the user by itself. What a tool, a
-document or an assistant said may be known, and says so wherever it is shown.
+document or an assistant said may be stored, and is marked wherever it is shown.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ USER, IMPORTED, DOCUMENT, ASSISTANT, TOOL, ANOTHER_USER = CLASSES = (
     "tool",
     "another user",
 )
-"""The most trusted first: what is made from several is of the last of theirs."""
+"""The most trusted first; a memory with several sources gets the least trusted class."""
 
 ORIGIN = "origin"
-"""Name in a memory's metadata of the class, where its `source` does not say it."""
+"""Name in a memory's metadata of the class, if its `source` does not give it."""
 
 SAID = "said"
-"""Name in a memory's metadata of the first and the last message that it was made from."""
+"""Name in a memory's metadata of the first and last message that it was made from."""
 
 SPEAKER = "speaker"
-"""Name in a memory's metadata of the person who said it, where it is given and not the user's."""
+"""Name in a memory's metadata of the person who said it, if not the user."""
 
 _OF_SOURCE: Mapping[str, str] = {
     "agent": ASSISTANT,
@@ -42,7 +42,7 @@ _OF_ROLE: Mapping[str, str] = {"user": USER, "assistant": ASSISTANT, "tool": TOO
 
 
 def origin(memory: Memory) -> str:
-    """The class of a memory's source. A name that is not known counts as the user's own: people may write any."""
+    """The class of a memory's source. Unknown names count as the user's own: people may write any."""
     if memory.layer == LAYER_DOCUMENT:
         return DOCUMENT
     if memory.layer == LAYER_MESSAGE:
@@ -52,16 +52,16 @@ def origin(memory: Memory) -> str:
 
 
 def least_trusted(origins: Iterable[str]) -> str:
-    """The class of what is made from several."""
+    """The class of a memory with several sources."""
     return max(origins, key=CLASSES.index, default=USER)
 
 
 def of_roles(roles: Iterable[str]) -> str:
-    """The class of what is made from messages of these roles."""
+    """The class of a memory made from messages of these roles."""
     return least_trusted(_OF_ROLE.get(role, ASSISTANT) for role in roles)
 
 
 def noted(origins: Iterable[str]) -> dict[str, Any]:
-    """What a memory made from several notes in its metadata; nothing where all is the user's own."""
+    """The metadata of a memory with several sources; empty if all are the user's own."""
     origin = least_trusted(origins)
     return {} if origin == USER else {ORIGIN: origin}

@@ -1,4 +1,4 @@
-"""Recognising text that memctl itself gave to a prompt, so that what was recalled is not learned a second time."""
+"""Recognises memctl's own text in a prompt, so that recalled memories are not learned again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FENCE = "long_term_memory"
 """The tag that `context.fence` puts around recalled memories."""
 
 MOVED, DELETED = "moved to the trash", "deleted, with what was said in it"
-"""How the line begins by which a tool tells of a memory, or of a message, that it has just forgotten."""
+"""The start of a tool's line about a memory, or a message, that it has just forgotten."""
 
 _TAG = rf"[<\uff1c\ufe64]\s*+{{}}{FENCE}\b[^>\uff1e\ufe65]{{{{0,1000}}}}+[>\uff1e\ufe65]"
 _OPEN, _CLOSE = (re.compile(_TAG.format(slash), re.IGNORECASE) for slash in ("", r"/\s*+"))
@@ -18,17 +18,16 @@ _PREFACE = re.compile(r"^Recalled notes about the user and earlier work\.[^\n]*$
 _RECEIPT = re.compile(r"<!-- receipt rcp_\w+ -->")
 _FORGOTTEN = re.compile(rf"^(?:{MOVED}|{DELETED}): \S+ \"[^\n]*\"$", re.MULTILINE)
 _MARKS = ("- [", "rcp_", "Recalled notes", "moved to", "deleted,")
-"""What is in each of them."""
+"""Each of these texts has one of these."""
 
 _KNOWN = (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT, _FORGOTTEN)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 
 
 def without_recalled(text: str) -> str:
-    """A text without the blocks of recalled memories that were put into it.
+    """A text without blocks of recalled memories.
 
-    Also when a block has lost its beginning or its end: its preface and items are known by their form. A text that
-    holds none comes back as it is.
+    Also recognises incomplete blocks, by the form of their preface and items. Returns a text without any unchanged.
     """
     if not holds_recalled(text):
         return text
@@ -39,7 +38,7 @@ def without_recalled(text: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    """A text without what stands from an opening tag to the next closing one; tags without the other stay."""
+    """A text without everything from an opening tag to the next closing one; unmatched tags stay."""
     kept, at = [], 0
     while (opened := _OPEN.search(text, at)) and (closed := _CLOSE.search(text, opened.end())):
         kept.append(text[at : opened.start()])
@@ -48,13 +47,13 @@ def _without_blocks(text: str) -> str:
 
 
 def holds_recalled(text: str) -> bool:
-    """Whether memctl's own recalled text is in a text."""
+    """Whether a text has memctl's own recalled text."""
     lowered = text.lower()
     suspect = FENCE in lowered or any(mark in text for mark in _MARKS)
     return suspect and any(pattern.search(text) for pattern in _KNOWN)
 
 
 def forgets(tool: str) -> bool:
-    """Whether a call of this tool asks memctl to forget: it repeats what is to be gone. A host may put a prefix before
-    the name (`mcp__memctl__forget_memory`)."""
+    """Whether this tool call asks memctl to forget; it repeats the text to be forgotten. A host may prefix the name
+    (`mcp__memctl__forget_memory`)."""
     return tool.rpartition("__")[2] == "forget_memory"

@@ -1,15 +1,19 @@
-"""Receipts: which memories a question was answered with, and which of them count as used."""
+"""Receipts: the memories in the answer to a question, and which of them count as used."""
 
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+
+from memctl.core import times
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """One answer that was given: the memories in it, and those of them that count as used."""
+    """An answer that was given: its memories, and those that count as used."""
 
     receipt: str
     at: datetime
@@ -19,10 +23,35 @@ class Receipt:
 
 
 def counted(receipt: str) -> bytes:
-    """The file that says up to which receipt uses were counted, before it is signed."""
+    """The file with the last receipt whose uses were counted, before signing."""
     return json.dumps({"receipt": receipt}, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def last_counted(data: bytes | None) -> str:
-    """The receipt that file names; empty where nothing was counted."""
+    """The receipt named in that file; empty if none was counted."""
     return str(json.loads(data).get("receipt", "")) if data else ""
+
+
+def new_receipt(query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> tuple[str, bytes]:
+    """A new receipt, and its line before signing."""
+    receipt = f"rcp_{now:%Y%m%d%H%M%S}_{secrets.token_hex(3)}"
+    value = {"receipt": receipt, "at": times.to_text(now), "query": query[:2000], "ids": list(ids), "used": list(used)}
+    return receipt, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def parsed(line: bytes) -> Receipt | None:
+    """The receipt in a line, whoever wrote it; None if it is not one."""
+    try:
+        return _parsed(line)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _parsed(line: bytes) -> Receipt:
+    parsed = json.loads(line)
+    ids = parsed["ids"]
+    used = parsed.get("used", ids)
+    lists = isinstance(ids, list) and isinstance(used, list)
+    if not lists or not all(isinstance(text, str) for text in (parsed["receipt"], parsed["query"], *ids, *used)):
+        raise ValueError("no receipt")
+    return Receipt(parsed["receipt"], times.from_value(parsed["at"]), parsed["query"], tuple(ids), tuple(used))

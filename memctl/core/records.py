@@ -1,9 +1,9 @@
-"""Writing memories: ids, defaults, the same text twice, and facts with a key."""
+"""Writing memories: ids, defaults, repeated texts, and facts with a key."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -23,12 +23,12 @@ REMEMBERED = 100_000
 
 @dataclass(frozen=True)
 class Added:
-    """What became of one memory given to `add`.
+    """The outcome for one memory given to `add`.
 
-    `outcome`: `added`; `mentioned` (the same text was there and was counted); `updated` (a fact with this key had
-    another value, which is superseded); `skipped` (an import of something already imported); `purged` (an import of
-    something that was purged, which does not come back); `candidate` (kept apart until it is confirmed). `near` lists
-    ids of memories that say almost the same, `against` those that it seems to contradict; nothing is done about either.
+    `outcome`: `added`; `mentioned` (the same text exists and was counted); `updated` (a fact with this key had another
+    value, which is superseded); `skipped` (already imported); `purged` (an import of a purged memory, which stays
+    purged); `candidate` (kept apart until confirmed). `near` has the ids of very similar memories, `against` those of
+    memories that may contradict it; neither is acted on.
     """
 
     outcome: str
@@ -39,7 +39,8 @@ class Added:
 
 
 class IdMaker:
-    """Makes ids in time order: `mem_YYYYMMDD_`, milliseconds of the day in 7 hex digits, 5 that grow or are random."""
+    """Generates ids in time order: `mem_YYYYMMDD_`, milliseconds of the day in 7 hex digits, 5 that increase or are
+    random."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
@@ -59,21 +60,47 @@ _ID_HEAD, _ID_TAIL = len("mem_20251214_"), 12
 
 
 def same_second(memory_id: str) -> tuple[str, str]:
-    """The first id of the second in which this one was made, and the first of the next."""
+    """The first possible id of this id's second, and the first of the next second."""
     head, second = memory_id[:_ID_HEAD], int(memory_id[_ID_HEAD : _ID_HEAD + 7], 16) // 1000
     return f"{head}{second * 1000:07x}00000", f"{head}{(second + 1) * 1000:07x}00000"
 
 
 def next_id(memory_id: str) -> str:
-    """The id that follows."""
+    """The next id."""
     return f"{memory_id[:_ID_HEAD]}{int(memory_id[_ID_HEAD:], 16) + 1:0{_ID_TAIL}x}"
 
 
-def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str]) -> Memory:
-    """A new memory with everything filled in that its writer left to us.
+def free_id(
+    generated: str,
+    last: dict[str, str | None],
+    given: dict[str, str],
+    highest: Callable[[str, str], str | None],
+    is_taken: Callable[[str], bool],
+) -> str:
+    """The generated id, or the next free one after those of its second.
 
     Args:
-        given: names of the fields the writer set.
+        last: the last id of each second looked up before; `given`: the last id issued, whatever happened to its memory.
+            The result is stored in both.
+        highest: looks up the highest id in a range.
+        is_taken: whether an id belongs to a purged memory, which stays purged, or to a forgotten one, which can be
+            restored.
+    """
+    low, high = same_second(generated)
+    known = last[low] if low in last else highest(low, high)
+    known = max(known or "", given.get(low, ""))  # includes ids that were forgotten or undone
+    free = generated if known < generated else next_id(known)
+    while is_taken(free):
+        free = next_id(free)
+    last[low] = given[low] = free
+    return free
+
+
+def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str]) -> Memory:
+    """A new memory with defaults for the fields that its writer left out.
+
+    Args:
+        given: names of the fields that the writer set.
     """
     kind = memory.kind if "kind" in given else kinds.of_category(memory.category)
     return replace(
@@ -86,15 +113,15 @@ def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str])
 
 
 def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) -> Memory:
-    """Validate a memory made in Python as strictly as one read from a file.
+    """Validate a memory created in Python as strictly as one read from a file.
 
     Args:
-        categories: those it may have.
-        own: a record as a person wrote it; it may keep its kind and layer.
+        categories: the allowed ones.
+        own: a record written by a person; it may keep its kind and layer.
 
     Raises:
-        InvalidDataError: a field has a value it cannot have.
-        UsageError: the category is not one of the store's.
+        InvalidDataError: a field has an invalid value.
+        UsageError: the store does not have the category.
     """
     if not memory.content.strip():
         raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
@@ -107,8 +134,8 @@ def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) 
     try:
         record = codec.encode(memory)
         checked = codec.decode(record)
-        if _holds_nul(codec.in_one_line(record), record):
-            raise codec.RecordError("a field holds a NUL character")
+        if _has_nul(codec.in_one_line(record), record):
+            raise codec.RecordError("a field contains a NUL character")
     except codec.RecordError as problem:
         raise InvalidDataError(str(problem)) from None
     if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
@@ -126,43 +153,45 @@ def can_be_stored(memory: Memory) -> bool:
     try:
         record = codec.encode(memory)
         text = codec.dump(record)
-        return codec.decode(record).memory_id == memory.memory_id and not _holds_nul(text, record)
+        return codec.decode(record).memory_id == memory.memory_id and not _has_nul(text, record)
     except codec.RecordError:
         return False
 
 
-def _holds_nul(text: str, value: Any) -> bool:
-    """Whether a value holds a NUL character; its JSON `text` is looked at first, which costs little."""
+def _has_nul(text: str, value: Any) -> bool:
+    """Whether a value contains a NUL character; checks its JSON `text` first, which is fast."""
     if "\\u0000" not in text:
         return False
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):
-        return any(_holds_nul(text, part) for pair in value.items() for part in pair)
-    return isinstance(value, list | tuple) and any(_holds_nul(text, part) for part in value)
+        return any(_has_nul(text, part) for pair in value.items() for part in pair)
+    return isinstance(value, list | tuple) and any(_has_nul(text, part) for part in value)
 
 
-def mention(memory: Memory, now: datetime, again: Memory | None = None, given: frozenset[str] = frozenset()) -> Memory:
-    """The same text was said again.
+def mention(
+    memory: Memory, now: datetime, repeated: Memory | None = None, given: frozenset[str] = frozenset()
+) -> Memory:
+    """The record after the same text was added again.
 
     Args:
-        again: what was said this time; its tags are added, and the fields named in `given` replace those of the record.
+        repeated: the new memory; its tags are added, and the fields in `given` replace those of the record.
     """
     mentioned = replace(memory, mentions=memory.mentions + 1, updated_at=now)
-    if again is None:
+    if repeated is None:
         return mentioned
-    fields = {name: getattr(again, name) for name in given & _RESTATED}
-    return replace(mentioned, tags=tuple(dict.fromkeys((*memory.tags, *again.tags))), **fields)
+    fields = {name: getattr(repeated, name) for name in given & _RESTATED}
+    return replace(mentioned, tags=tuple(dict.fromkeys((*memory.tags, *repeated.tags))), **fields)
 
 
 _RESTATED = frozenset(
     {"category", "subcategory", "kind", "importance", "confidence", "occurred_at", "expires_at", "pinned", "metadata"}
 )
-"""Fields that are taken over when a memory is said again with them."""
+"""Fields that a repeated memory replaces."""
 
 
 def front_matter(memory: Memory) -> dict[str, Any]:
-    """What a reflection's file says about the record it belongs to."""
+    """The front matter of a reflection for its record."""
     return {
         "memory_id": memory.memory_id,
         "category": memory.category,

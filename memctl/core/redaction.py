@@ -1,7 +1,7 @@
-"""JSON values and texts without secrets, on the safe side: for the arguments of tools and the like.
+"""JSON values and texts without secrets, erring on the safe side: for arguments of tools and the like.
 
-Unlike `sensitive.masked_value`, it masks all that stands below a secret name, and leaves out texts too long to be an
-argument. Empty values stay: that a value was empty is no secret.
+Unlike `sensitive.masked_value`, it masks everything below a secret name, and omits texts too long for an argument.
+Empty values stay: that a value is empty is not secret.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from memctl.core.sensitive import mapped, masked, secret_name
 REDACTED = "[redacted]"
 
 LONGEST_VALUE = 2_000
-"""Characters of a text that are kept; a longer one is a document, not an argument."""
+"""Characters of the longest text kept; a longer one is a document, not an argument."""
 
 
 def held_secrets(value: Any, named: bool = False) -> frozenset[str]:
-    """The texts below secret names in a JSON value, to be masked wherever else they stand."""
+    """The texts below secret names in a JSON value, to be masked wherever they occur."""
     if isinstance(value, Mapping):
         parts = (held_secrets(part, named or secret_name(str(name))) for name, part in value.items())
         return frozenset().union(*parts)
@@ -33,11 +33,11 @@ def held_secrets(value: Any, named: bool = False) -> frozenset[str]:
 
 
 def redacted(value: Any, secrets: frozenset[str] = frozenset(), name: str = "") -> Any:
-    """A JSON value without secrets and without texts that are too long to be stored.
+    """A JSON value without secrets and without overlong texts.
 
     Args:
         secrets: texts known to be secret, from `held_secrets`.
-        name: the name it stands under; that of a part has dots.
+        name: the field's name; nested names are joined by dots.
     """
     return mapped(value, name, lambda part, at: _redacted_part(part, at, secrets))
 
@@ -65,7 +65,7 @@ def redacted_text(text: str, secrets: frozenset[str] = frozenset()) -> str:
 
 
 def _without(text: str, secret: str) -> str:
-    """The text with a known secret masked; a short one only as a word: a password `a` must not mask every a."""
+    """The text with a known secret masked; a short one only as a word: the password `a` must not mask every a."""
     pattern = re.escape(secret)
     if len(secret) < 6:
         pattern = rf"(?<!\w){pattern}(?!\w)"

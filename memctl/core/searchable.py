@@ -1,4 +1,4 @@
-"""The words by which a memory is found."""
+"""The words by which a search finds a memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memctl.core.times import MONTHS
 
 
 def dated(memory: Memory) -> str:
-    """The day a memory is about, as a question would name it: `8 May 2023`, in Chinese text `2023年5月8日`."""
+    """The date of a memory as a question would name it: `8 May 2023`, in Chinese text `2023年5月8日`."""
     day = memory.when
     if day is None:
         return ""
@@ -18,7 +18,7 @@ def dated(memory: Memory) -> str:
 
 
 def searchable(memory: Memory) -> str:
-    """The words by which a record is found."""
+    """The words by which a search finds a record."""
     about = memory.metadata
     parts = [f"{about['speaker']}: {memory.content}" if about.get("speaker") else memory.content, memory.key]
     parts += [str(about[name]) for name in ("task_description", "approach") if isinstance(about.get(name), str)]

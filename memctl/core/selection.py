@@ -1,7 +1,8 @@
-"""Choosing and ordering records for lists: filters, sort, paging."""
+"""Selecting and ordering records for lists: filters, sort order, paging."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,15 +29,16 @@ class Selection:
     """Which records a list shows.
 
     Args:
-        sort: a key of `SORTS`; the largest first unless `ascending`.
-        limit: how many; None for all.
-        offset: how many to step over.
+        contains: a text in their content, ignoring case.
+        sort: a key of `SORTS`; descending unless `ascending`.
+        limit: the number of records; None for all.
+        offset: the number of records to skip.
     """
 
     filters: Filters = Filters()
     subcategory: str = ""
     key: str = ""
-    source: str = ""
+    contains: str = ""
     sort: str = "created"
     ascending: bool = False
     limit: int | None = None
@@ -44,33 +46,37 @@ class Selection:
 
     @property
     def span(self) -> slice:
-        """Of all that fit, what is on this page."""
+        """The slice of the matching records on this page."""
         return slice(self.offset, None if self.limit is None else self.offset + self.limit)
 
 
 @dataclass(frozen=True)
 class Page:
-    """The memories of one page, and how many all pages have."""
+    """The memories of one page, and the number on all pages."""
 
     memories: Sequence[Memory]
     total: int
 
 
 def select(memories: Iterable[Memory], chosen: Selection) -> list[Memory]:
-    """The memories that fit, in order, paged; ties by id, which is the order in which they were written."""
+    """The matching memories in order, paged; ties by id, which is the order of writing."""
     return [*page(memories, chosen).memories]
 
 
 def page(memories: Iterable[Memory], chosen: Selection) -> Page:
-    """As `select`, with the number of all that fit."""
-    selected = [m for m in memories if _fits(m, chosen)]
+    """Like `select`, with the number of all matches."""
+    selected = [m for m in memories if _matches(m, chosen)]
     selected.sort(key=lambda m: (SORTS[chosen.sort](m), m.memory_id), reverse=not chosen.ascending)
     return Page(selected[chosen.span], len(selected))
 
 
-def _fits(memory: Memory, chosen: Selection) -> bool:
+def _matches(memory: Memory, chosen: Selection) -> bool:
     return (
         (not chosen.subcategory or memory.subcategory == chosen.subcategory)
         and (not chosen.key or memory.key == chosen.key)
-        and (not chosen.source or memory.source == chosen.source)
+        and (not chosen.contains or _folded(chosen.contains) in _folded(memory.content))
     )
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()

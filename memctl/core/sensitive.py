@@ -1,8 +1,8 @@
-"""What looks like a secret: by its form (a GitHub token), by its name (`password: …`), by looking drawn at random.
+"""Finds likely secrets: by form (a GitHub token), by name (`password: …`), or because a run of characters looks random.
 
-The rules are in `looks`; `docs/secrets.md` says how often they are wrong. `found` is for what people and agents want
-to remember: it must not cry at ordinary text. With `cautious` it errs on the safe side instead, for texts in which
-nothing would be missed, such as the arguments of a tool: there a commit's hash is taken for a key.
+The rules are in `sensitive_looks`; `docs/secrets.md` says how often they are wrong. `secrets_in` checks what people and
+agents want to remember, so it must raise few false alarms. With `cautious` it errs on the safe side instead, for texts
+such as the arguments of a tool, where masking too much does no harm: there it takes a commit's hash for a key.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ from memctl.errors import RefusedError
 REFUSE, MASK, ALLOW = "refuse", "mask", "allow"
 POLICIES = (REFUSE, MASK, ALLOW)
 
+
+def unattended(policy: str) -> str:
+    """The policy where nobody can be asked, as during a conversation: mask secrets, unless they are allowed."""
+    return ALLOW if policy == ALLOW else MASK
+
+
 LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes of a file that are looked at; a larger one is told by `in_files` as too large."""
+"""The largest file, in bytes, that `in_files` searches; it reports larger ones as too large."""
 
 _DIGITS_FOR_LETTERS = str.maketrans("@43$50", "aaesso")
 """As in `p@ssw0rd`."""
@@ -28,7 +34,7 @@ T = TypeVar("T")
 
 
 class Secret(NamedTuple):
-    """A part of a text that looks like a secret: what kind, and from where to before where."""
+    """A part of a text that looks like a secret: its kind, its start, and its end (exclusive)."""
 
     kind: str
     start: int
@@ -36,7 +42,7 @@ class Secret(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a secret is in a file: line and column count from 1; line 0 where the file could not be searched."""
+    """Where a secret is in a file. Line and column count from 1; line 0 means that the file could not be searched."""
 
     path: str
     line: int
@@ -50,27 +56,27 @@ class Place(NamedTuple):
 
 
 _LONG, _LONG_CAUTIOUS = r"[A-Za-z0-9_.+/=:~-]{16,}", r"[A-Za-z0-9_.+/=:~-]{12,}"
-"""No form is shorter; ordinary text holds few such runs."""
+"""Every secret with a known form is at least this long; ordinary text holds few such runs."""
 
 _OWN = (
     r"(?<![A-Za-z0-9_])mem_\d{8}_[0-9a-f]{12}(?![A-Za-z0-9_])|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
-    r"|(?<=_hash: )[0-9a-f]{32}(?![^\n])"
+    r"|(?<=_hash: )[0-9a-f]{32}(?![^\n])|(?<=\nsources_hash: )[0-9a-f]{16}(?![^\n])"
 )
-"""Ids, times and hashes as memctl writes them, by the thousand."""
+"""Ids, times and hashes that memctl itself writes, by the thousand."""
 _ELSEWHERE = (
     *"""密码 密碼 口令 密钥 密鑰 秘钥 金鑰 私钥 私鑰 令牌 權杖 凭证 憑證 凭据 憑據 授权码 授權碼 验证码 驗證碼
     通行证 通行證 助记词 助記詞 パスワード 暗証番号 비밀번호 пароль κωδικός المرور السر סיסמה סיסמא पासवर्ड รหัสผ่าน
     验证 驗證""".split(),
     "密 码",
 )
-"""Names behind which a secret may stand with nothing between."""
+"""Names that a secret may follow with nothing in between."""
 _NAMES = (
-    *_ELSEWHERE,
     *"""pass pwd pw psk secret token key auth cookie cred bearer jwt otp cvv basic pin sign sess kennwort wachtwoord
     senha contrasena clave haslo sifre parola heslo losenord salasana adgangskode jelszo khau otp 2fa mfa authenticator
     requirepass masterauth identified mnemonic phrase words curl mysql redis docker""".split(),
     "s w o r d",
 )
+"""Names in plain letters; in another text, one of `_ELSEWHERE` gives a secret away without a sign."""
 _SIGNS = (
     *"""= : ： ＝ > → | 是 为 為 改 设 設 就 " ' ’ “ bearer basic user login phrase words mnemonic --""".split(),
     *(
@@ -91,29 +97,29 @@ _SIGNS = (
     ),
     *("requirepass", "masterauth", "# ", "**", "__", "totp", "2fa", "mfa", "authenticator", "&quot;", "\t", " is\n"),
 )
-"""A text without any of these, in small letters, tells no secret by its name; nor one without a picture that points."""
+"""A name gives a secret away only in a text that holds one of these (in lower case) or a pictogram that points."""
 _PICTURE = "[\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff]"
 
 
-def found(text: str, *, cautious: bool = False) -> list[Secret]:
-    """The parts of a text that look like secrets, in its order, none overlapping another.
+def secrets_in(text: str, *, cautious: bool = False) -> list[Secret]:
+    """The parts of a text that look like secrets, in order and without overlaps.
 
     Args:
-        cautious: take for a secret also what is often none.
+        cautious: include what is often not a secret.
     """
-    return list(_found_short(text, cautious) if len(text) <= _SHORT else _found(text, cautious))
+    return list(_search_short(text, cautious) if len(text) <= _SHORT else _search(text, cautious))
 
 
 _SHORT = 64
-"""Characters of a text that may come again: the name of a field, a tag, a category."""
+"""The longest text, in characters, whose result is cached: names of fields, tags and categories recur."""
 
 
 @lru_cache(maxsize=4096)
-def _found_short(text: str, cautious: bool) -> Sequence[Secret]:
-    return _found(text, cautious)
+def _search_short(text: str, cautious: bool) -> Sequence[Secret]:
+    return _search(text, cautious)
 
 
-def _found(text: str, cautious: bool) -> Sequence[Secret]:
+def _search(text: str, cautious: bool) -> Sequence[Secret]:
     from memctl.core.folding import folded
 
     reading = folded(text)
@@ -125,7 +131,7 @@ def _found(text: str, cautious: bool) -> Sequence[Secret]:
 
 
 def _may_hold(text: str, cautious: bool) -> bool:
-    """Whether it is worth to compile the rules, which takes longer than anything else here."""
+    """Whether the rules are worth compiling, which takes longer than anything else here."""
     if any(begun in text for begun in ("://", "PRIVATE KEY", "AKIA", "ASIA")):
         return True
     if re.search(_LONG_CAUTIOUS if cautious else _LONG, text) and (
@@ -148,10 +154,11 @@ def masked(text: str, *, cautious: bool = False, mask: str = "[redacted {kind}]"
     """A text with every secret replaced; masking it again changes nothing.
 
     Args:
-        known: secrets that are in this text too are left.
+        known: leave secrets that this text holds too.
     """
     for _ in range(8):  # a mask may bring a name and a value together
-        parts = [one for one in found(text, cautious=cautious) if not known or text[one.start : one.end] not in known]
+        secrets = secrets_in(text, cautious=cautious)
+        parts = [one for one in secrets if not known or text[one.start : one.end] not in known]
         if not parts:
             return text
         for secret in reversed(parts):
@@ -174,15 +181,15 @@ def secret_name(name: str) -> bool:
 
 
 def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str, str]]:
-    """Secrets in a JSON value, as (kind, where): in its texts and names, and what stands under the name of a secret.
+    """Secrets in a JSON value, as (kind, field): in its texts and keys, and the values of fields named like a secret.
 
     Args:
-        name: the name it stands under; that of a part has dots.
-        known: secrets that are in this text are passed over.
+        name: the field the value is in; nested fields are joined by dots.
+        known: skip secrets that this text holds too.
     """
     if isinstance(value, str):
         kind = _whole(value, name)
-        parts = [Secret(kind, 0, len(value))] if kind else found(value)
+        parts = [Secret(kind, 0, len(value))] if kind else secrets_in(value)
         yield from ((one.kind, name) for one in parts if not known or value[one.start : one.end] not in known)
     elif isinstance(value, Mapping):
         for key, part in value.items():
@@ -212,8 +219,8 @@ def mapped(value: Any, name: str, change: Callable[[Any, str], Any]) -> Any:
     """A JSON value with its keys and its innermost parts changed.
 
     Args:
-        name: the name it stands under; that of a part has dots.
-        change: from a part and its name to the new part; keys have no name.
+        name: the field the value is in; nested fields are joined by dots.
+        change: takes a part and its field, returns the new part; for keys the field is empty.
     """
     if isinstance(value, Mapping):
         return {change(key, ""): mapped(part, _place_of(key, value, name), change) for key, part in value.items()}
@@ -223,14 +230,14 @@ def mapped(value: Any, name: str, change: Callable[[Any, str], Any]) -> Any:
 
 
 def _place_of(key: Any, mapping: Mapping[Any, Any], name: str) -> str:
-    """The name a part of a mapping stands under; the value in `{"name": "password", "value": …}` under `password`."""
+    """The field of a part of a mapping; the value in `{"name": "password", "value": …}` counts as field `password`."""
     value = mapping.get("name", mapping.get("key")) if key == "value" else None
     last = value if isinstance(value, str) and re.fullmatch(r"[\w-]{2,60}", value) else str(key)
     return f"{name}.{last}" if name else last
 
 
 def _whole(value: str, name: str) -> str:
-    """The kind of secret that a whole text is, because of the name it stands under; empty where it is none."""
+    """The kind of secret that a whole text is because of the field it is in; empty if it is none."""
     last = name.rsplit(".", 1)[-1]
     if not _may_name(last):
         return ""
@@ -241,28 +248,28 @@ def _whole(value: str, name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _may_name(name: str) -> bool:
-    """Whether it is worth to ask whether the name says that a secret stands under it; the same few come again."""
+    """Whether a field's name may mean a secret: a cheap test, cached because the same few names recur."""
     lowered = name.lower()
-    return not name.startswith("[redacted") and any(word in lowered for word in _NAMES)
+    return not name.startswith("[redacted") and any(word in lowered for word in (*_ELSEWHERE, *_NAMES))
 
 
 def _numeric_password(value: int, name: str, known: str) -> bool:
-    """Whether a number stands under the name of a password: `{"password": 482913}`, not `{"token": 30522}`."""
+    """Whether a number is the value of a password field: `{"password": 482913}`, not `{"token": 30522}`."""
     return _whole(str(value), name) == "a password" and not (known and str(value) in known)
 
 
 def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: str = "", can_insist: bool = True) -> T:
-    """A text or JSON value as it may be stored: as it is, or masked.
+    """A text or JSON value in the form in which it may be stored: unchanged, or masked.
 
     Args:
-        policy: the setting `secrets`: `refuse`, `mask` or `allow` (also where somebody insists).
-        where: what it is, for the message, such as `the message`.
-        name: the name it stands under, which may say that it is a secret.
-        known: what was stored before: secrets in it were insisted on then.
-        can_insist: whether there is an `allow_secret` to say that it is meant.
+        policy: the setting `secrets`: `refuse`, `mask` or `allow` (also if the caller insists).
+        where: what the value is, for the message, such as `the message`.
+        name: the field the value is in, whose name may mark it as a secret.
+        known: what was stored before; the secrets in it are allowed.
+        can_insist: whether the caller has a way to insist (`allow_secret`).
 
     Raises:
-        RefusedError: it holds a likely secret, and these are refused. The message does not repeat it.
+        RefusedError: the value holds a likely secret and the policy is `refuse`. The message does not repeat it.
     """
     if policy == ALLOW:
         return value
@@ -275,10 +282,10 @@ def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: st
 
 
 def refusal(kind: str, where: str, *, can_insist: bool = True) -> RefusedError:
-    """What is said of a likely secret."""
+    """The error for a likely secret."""
     insist = ", or insist with --allow-secret" if can_insist else ""
     return RefusedError(
-        f"{where} holds what looks like {kind}; nothing was stored",
+        f"{where} contains what looks like {kind}; nothing was stored",
         hint=f"Take it out{insist}; `memctl config set secrets mask` blanks out such parts.",
     )
 
@@ -288,9 +295,9 @@ _JSON = (".json", ".jsonl")
 
 
 def in_files(paths: Iterable[str | Path]) -> list[Place]:
-    """Likely secrets in files, in their order: for `doctor` and for a hook of git.
+    """Likely secrets in files, in their order: for `doctor` and for the git hook.
 
-    A file that is no text (its first bytes hold a NUL) is passed over, as is one that is not there.
+    Skips files that do not exist, and binary files (a NUL among the first bytes).
     """
     result: list[Place] = []
     for path in paths:
@@ -314,7 +321,7 @@ def in_text(text: str, path: str) -> list[Place]:
     if path.endswith(_JSON):
         text = re.sub(_ESCAPES, "  ", text)
     places, line, begin = [], 1, 0
-    for secret in found(text):
+    for secret in secrets_in(text):
         line += text.count("\n", begin, secret.start)
         begin = secret.start
         column = secret.start - text.rfind("\n", 0, secret.start)

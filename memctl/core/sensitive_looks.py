@@ -1,6 +1,6 @@
-"""The looks of secrets: rules by form (a GitHub token), by name (`password: …`), by looking drawn at random.
+"""The rules for likely secrets: by form (a GitHub token), by name (`password: …`), by a random look.
 
-Only `sensitive` uses this module, and imports it only for a text that may hold a secret: compiling the rules takes
+Only `sensitive` uses this module. It imports it only for a text that may hold a secret: compiling the rules takes
 milliseconds. `docs/secrets.md` says how often they are wrong.
 """
 
@@ -15,7 +15,7 @@ from itertools import pairwise
 from memctl.core.folding import Folded, fold
 
 Span = tuple[str, int, int]
-"""A kind, from where, and to before where."""
+"""A kind, a start and an end (exclusive)."""
 
 # By form
 
@@ -59,7 +59,7 @@ _FORM = re.compile(
 _KINDS = tuple(_FORMS)
 
 _PREFIXED = re.compile(r"(?<![A-Za-z0-9])[sr]k-[A-Za-z0-9_-]{20,}")
-"""`sk-…`, the form that most model providers took over; also how a package may be called."""
+"""`sk-…`, the form that most model providers adopted; names of packages may look like this too."""
 
 _CAUTIOUS_FORM = re.compile(
     r"""-----BEGIN[ ][^-]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][^-]*PRIVATE[ ]KEY-----|\Z)
@@ -94,11 +94,11 @@ _ABOUT = frozenset(
     """type method mode url uri endpoint name provider enabled required count length policy limit limits ttl expiry
     timeout file path size budget max min number usage stdin prompt strength""".split()
 )
-"""A last word with which a name is about a secret and does not hold it: `token_limit`, `password_file`."""
+"""A name that ends in one of these is about a secret and does not hold one: `token_limit`, `password_file`."""
 
 _INSIDE = re.compile("passw(?:or)?d|passphrase|secret(?!ar)|apikey|credential")
 _NO_PASS = frozenset("boarding mountain ski bus season day hall back".split())
-"""Words before `pass` in names that hold no password, as `db_pass` and `smtpPass` do."""
+"""Before `pass`, these mean that the name holds no password, unlike `db_pass` and `smtpPass`."""
 _PASSWORD = re.compile(
     "passw?(?:or)?[dt]|passphrase|passcode|pwd|pass$|^pw$|[_.-]pw$|psk|kennwort|wachtwoord|senha|requirepass|masterauth"
     "|contrasena|clave|haslo|sifre|parola|heslo|losenord|salasana|adgangskode|jelszo|mat khau|palavra-passe"
@@ -118,7 +118,7 @@ _NAME = rf"""(?P<name>(?<![A-Za-z0-9_.-])
     [A-Za-z0-9_.-]{{1,60}}+
     |{_CHINESE})"""
 _LONGEST_READ = 1_000
-"""Characters of a value that are looked at: a text such as `key=key=…` must not be read from each name to its end."""
+"""The most characters of a value that are read: else `key=key=…` would be read to its end for each name."""
 
 _ASSIGNED = re.compile(
     rf"""{_NAME}(?P<sign>["'`*]{{0,3}}(?:\ ?\([^)\n]{{1,20}}\))?
@@ -153,7 +153,7 @@ _LETTERS_AND_DIGITS = rf"(?=[!-~]{{0,40}}?[0-9])(?=[!-~]{{0,40}}?[A-Za-z])[A-Za-
 _POINTED = rf"""(?:[【「『《〔](?P<name>{_EAST}|{_HIDDEN}|pass|pin)[】」』》〕]
     |(?P<other>{_EAST}|\b(?:{_HIDDEN}))\s{{0,3}}[\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff]{{1,4}})
     \s{{0,3}}(?P<value>{_LETTERS_AND_DIGITS}|\d{{4,32}}(?![\w./-]))"""
-"""`【密码】Kitten99`, `password 👉 Kitten99`: the name in brackets, or a picture that points to the value."""
+"""`【密码】Kitten99`, `password 👉 Kitten99`: the name in brackets, or a pictogram that points to the value."""
 _AFTER_WORDS = rf"""(?P<name>{_EAST})
     (?![\u3400-\u9fff]{{0,12}}(?:[学學器库庫軟软]|算法|办法|辦法|方法|工具|链接|網址|网址|文档|版本|教程|时间))
     [\u3400-\u9fff]{{1,12}}\s{{0,3}}[:：]\s{{0,3}}(?P<value>(?!\w+://){_LETTERS_AND_DIGITS})"""
@@ -176,19 +176,19 @@ _OF_REDIS = r"""^[ \t>]{0,9}(?:config\s+set\s+)?(?:requirepass|masterauth)[ \t]{
 _HEADING = r"""^[ \t>]{0,9}(?:\#{1,6}[ \t]{1,4}|\*\*|__)(?P<name>[^\n*:：]{2,60}?)
     [ \t]{0,4}(?:\*\*|__|\#{1,6})?[ \t:：]{0,4}\r?\n(?:[ \t]{0,9}\r?\n){0,2}(?:[ \t>]{0,9}```\w{0,20}\r?\n)?
     [ \t>]{0,9}(?:[-*][ \t]+)?[`"'*]{0,2}(?P<value>[^\s`"']{4,200}?)[`"'*]{0,2}[ \t]{0,9}\r?$"""
-"""`## Password`, with the value alone in the next line."""
+"""`## Password`, with the value alone on the next line."""
 _COMMAND = rf"""\b(?:sshpass\s+-p\s*|redis-cli\b[^\n|;]{{0,80}}?\s-a\s+|docker\s+login\b[^\n|;]{{0,120}}?\s-p\s+
     |(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{{0,120}}?\s-p
     |(?:curl|wget)\b[^\n|;]{{0,200}}?\s(?:-u|--user)\s*["']?[^\s:"']{{1,60}}:)
     ["']?(?P<value>[^\s"']{{4,{_LONGEST_READ}}})"""
 _PHRASE = r"""(?:\b(?:(?:seed|recovery|backup|secret|mnemonic)\s+(?:phrase|words?)|mnemonic)|助[记記][词詞])
     \s*+(?:(?:is|are|was|:|：|=|是|为|為)\s*+)?["'“`]?(?P<value>(?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b"""
-"""The 12 to 24 words from which the keys of a wallet are made."""
+"""The 12 to 24 words from which a wallet derives its keys."""
 
 
 @cache
 def _rule(pattern: str) -> re.Pattern[str]:
-    """A rule that few texts need: compiled for the first that does."""
+    """A rule that few texts need, compiled at its first use."""
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE)
 
 
@@ -208,7 +208,7 @@ _OPTION = re.compile(
     r"(?<!\S)--?(?P<name>[A-Za-z][A-Za-z0-9_-]{1,40})(?P<sign>\s{1,9})"
     rf"""(?P<value>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{{0,{_LONGEST_READ}}})"""
 )
-"""In XML, in a table of Markdown, on a command line."""
+"""In XML, in a Markdown table, on a command line."""
 _URL_PASSWORD = re.compile(r"(?<=://)[^\s/@:?#]*:(?P<value>[^\s/?#]+)@")
 _SCHEME = re.compile(r"\b(?P<scheme>Bearer|Basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE)
 
@@ -230,13 +230,13 @@ _NO_VALUE = re.compile(
     re.VERBOSE,
 )
 _MEASURE = re.compile(r"\d+(?:\.\d+)?[-–]?[A-Za-z]+$|v?\d+(?:[.:/-]\d+)+$")
-"""`64-bit`, `10:30`, `v1.2`: letters and digits that are no key."""
+"""`64-bit`, `10:30`, `v1.2`: letters and digits that are not a key."""
 
-# By chance
+# By a random look
 
 _SHORTEST_RANDOM = 24
 _LONGEST_PIECE = 4.0
-"""Mean length of the pieces of one class (capitals, small letters, digits) below which a run looks drawn at random."""
+"""A run looks random if its pieces of one class (capitals, lower case, digits) are shorter than this on average."""
 
 _RUN = re.compile(rf"[A-Za-z0-9+/_=-]{{{_SHORTEST_RANDOM},}}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -245,13 +245,13 @@ _PUBLIC = re.compile(
     r"|(?i:sha(?:1|256|384|512)[-=:])|R0lGOD|iVBORw0|/9j/"
     r"|(?:call|toolu|srvtoolu|chatcmpl|msg|resp|req|run|step|item|gen|evt|batch|thread|asst|file|rs|fc|mem)[_-]"
 )
-"""How public keys, addresses of wallets and contents, checksums, pictures, and the ids of calls and answers begin."""
+"""The beginnings of public keys, addresses of wallets and contents, checksums, images, and ids of calls and answers."""
 
 _PUBLISHED = re.compile(r"-----BEGIN (?![A-Z0-9 ]*PRIVATE)[A-Z0-9 ]+-----[A-Za-z0-9+/=\s:.-]{0,8000}?(?:-----END|\Z)")
 """Certificates, public keys and signatures."""
 
 _BEFORE_PUBLIC = re.compile(r"(?:[a-z][a-z0-9+.-]*://\S*|www\.\S*|base64,|(?i:sha\d+)[:=-]|[#@%.\\]|\w/)$")
-"""In an address, a picture or a checksum, a run of letters and digits is expected."""
+"""An address, an image or a checksum: a run of letters and digits is expected there."""
 
 
 def secret_name(name: str) -> bool:
@@ -276,24 +276,24 @@ _OF_OTHERS = re.compile(
 )
 
 
-def _tells(name: str) -> bool:
-    """As `secret_name`, without names that mostly hold something else: a session's id, a place in a list."""
+def _usually_secret(name: str) -> bool:
+    """As `secret_name`, without names that mostly hold something else: a session's id, a page token."""
     return secret_name(name) and not _OF_OTHERS.search(name)
 
 
 def names_secret(name: str) -> bool:
-    """Whether a text under this name is a secret whatever it looks like."""
-    return _tells(name) and not re.search("auth$|cookies?$", name, re.IGNORECASE)
+    """Whether any text in a field of this name is a secret, whatever it looks like."""
+    return _usually_secret(name) and not re.search("auth$|cookies?$", name, re.IGNORECASE)
 
 
 def is_held(value: str) -> bool:
-    """Whether a text under such a name is one: not empty, no sentence, no placeholder."""
+    """Whether a text in such a field is a secret: not empty, not a sentence, not a placeholder."""
     plain = value.strip()
     return len(plain) >= 4 and " " not in plain and not is_masked(plain) and not is_placeholder(plain)
 
 
 def looks(reading: Folded, cautious: bool) -> list[Span]:
-    """What `memctl.core.sensitive.found` finds, as places in the original text; parts that overlap are one."""
+    """The spans that `memctl.core.sensitive.secrets_in` returns; overlapping spans are joined."""
     candidates = [*_read(reading, cautious)]
     candidates += _of_split_tokens(reading, candidates)
     unwrapped = _unwrapped(reading)
@@ -310,7 +310,7 @@ def looks(reading: Folded, cautious: bool) -> list[Span]:
 
 
 def _read(reading: Folded, cautious: bool) -> Iterator[Span]:
-    """What the rules find in one reading of a text."""
+    """The spans that the rules match in one reading of a text."""
     text = reading.text
     for find in (_by_form(text, cautious), _by_name(text, cautious), _by_chance(text, cautious), _in_tables(text)):
         for kind, start, end in find:
@@ -347,12 +347,12 @@ _WRAPPINGS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = (
         lambda match: "\n" if match[0] == "</tr>" else "\t" if "><" in match[0].replace(" ", "") else "",
     ),
 )
-"""What stands between a rule and a secret, and what it says: JSON or a query within JSON or HTML, blocks and tags of
-YAML, letters written as digits and signs, tables of HTML."""
+"""Notations that hide a secret from the rules, each with its plain form: JSON or a query within JSON or HTML, YAML
+blocks and tags, letters written as digits and signs, HTML tables."""
 
 
 def _unwrapped(reading: Folded) -> Folded:
-    """The text with such wrappings taken off; the same reading where it has none."""
+    """The text with such notations made plain; the same reading if it has none."""
     for pattern, plain in _WRAPPINGS:
         reading = _replaced(reading, pattern, plain)
     return reading
@@ -381,15 +381,15 @@ _BEGINNINGS = tuple(
     """ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- AKIA ASIA AIza ya29 GOCSPX- eyJ xox sk- sk_ rk- rk_ hf_ npm_ pypi-
     SG. hvs. hvb. LTAI AKID gsk_ dop_v1_ shp whsec_ dapi sq0 xai- lin_api_""".split()
 )
-"""The same, to look for quickly."""
+"""The same beginnings, for a quick search."""
 _SPLIT = re.compile(
     r"""-?(?:\\?\r?\n[ \t>#*]{0,20}|["'][ \t]{0,9}[\\+.]?[ \t]{0,9}\r?\n?[ \t]{0,20}["'])(?=[A-Za-z0-9_])"""
 )
-"""Where a token goes on in the next line, or in the next of two texts that are put together."""
+"""Where a token continues on the next line, or in the next of two concatenated strings."""
 
 
 def _of_split_tokens(reading: Folded, known: Sequence[Span]) -> Iterator[Span]:
-    """Tokens of a known form that are parted over lines, but for those that are whole in the first."""
+    """Tokens of a known form that are split over lines, except those that are complete on the first line."""
     if not any(begin in reading.text for begin in _BEGINNINGS) or not _BEGUN.search(reading.text):
         return
     joined = _replaced(reading, _SPLIT, lambda match: "")
@@ -415,7 +415,7 @@ _LONGEST_LINE = 500
 
 
 def _in_tables(text: str) -> Iterator[Span]:
-    """What stands below a column's name that is a secret's, in Markdown, CSV or text with tabs."""
+    """The cells of columns named like a secret, in Markdown, CSV or tab-separated text."""
     if "\n" not in text or not _CELLS.search(text):
         return
     columns: dict[int, str] = {}
@@ -430,13 +430,13 @@ def _in_tables(text: str) -> Iterator[Span]:
 
 
 def _header(line: str) -> tuple[str, int, dict[int, str]]:
-    """How a line parts its cells, how many it has, and which are the names of secrets; empty where none is."""
+    """The separator of a line's cells, their number, and the cells that name secrets; empty if none does."""
     if len(line) <= _LONGEST_LINE:
         for sign in (sign for sign in "|\t,;" if sign in line):
             cells = line.split(sign)
             if len(cells[0]) <= 40 and all(len(cell.split()) <= 3 and len(cell.strip()) <= 30 for cell in cells):
                 named = {at: cell.strip(" \t*_`\"'") for at, cell in enumerate(cells)}
-                if columns := {at: name for at, name in named.items() if _tells(name)}:
+                if columns := {at: name for at, name in named.items() if _usually_secret(name)}:
                     return sign, len(cells), columns
     return "", 0, {}
 
@@ -471,27 +471,27 @@ def _by_name(text: str, cautious: bool) -> Iterator[Span]:
     for match in _SCHEME.finditer(text):
         if cautious or _keylike(match["value"]) or _is_base64(match["value"]):
             yield ("an authorization header", *match.span("value"))
-    yield from _told(text)
+    yield from _in_sentences(text)
     yield from _elsewhere(text, text.lower())
-    tells = secret_name if cautious else _tells
+    is_secret = secret_name if cautious else _usually_secret
     for pattern in (_ASSIGNED, _QUOTED_AFTER, _OPTION, _TAGGED, _TABLE):
         at = 0
         while named := pattern.search(text, at):
             at = max(named.end("name"), named.start() + 1)
-            if tells(named["name"]) and (span := _value_of(named, cautious)):
+            if is_secret(named["name"]) and (span := _value_of(named, cautious)):
                 yield (kind_of(named["name"]), *span)
                 at = span[1]
 
 
 _BASE32 = r"""(?i:\b(?:totp|otp|2fa|mfa|authenticator|two-factor)\b|[验驗][证證])[^\n]{0,40}?(?<![A-Za-z0-9])
     (?P<value>(?-i:(?:[A-Z2-7]{4}[ -]?){3,15}[A-Z2-7]{4}))(?![A-Za-z0-9])"""
-"""The key of codes that change by the minute, as `JBSWY3DPEHPK3PXP` or in groups of four."""
+"""The key of one-time codes: `JBSWY3DPEHPK3PXP`, or in groups of four."""
 _LINE_OF_PGPASS = r"""^(?:[\w.-]{1,80}|\*):(?:\d{2,5}|\*):[\w*$.-]{1,60}:[\w*.@-]{1,60}:(?P<value>[^\s:]{4,200})$"""
 _PAIRED = r"""["']?\b(?:name|key|variable)["']?\s{0,9}[:=]\s{0,9}["']?(?P<name>[\w.-]{2,60})["']?
     (?:\s{0,9},\s{0,40}|\s{1,40})
     (?:["']?\w{1,30}["']?\s{0,9}[:=]\s{0,9}["']?[\w.-]{0,40}["']?(?:\s{0,9},\s{0,40}|\s{1,40})){0,3}?
     ["']?value["']?\s{0,9}[:=]\s{0,9}["']?(?P<value>[^\s"',;}]{4,300})"""
-"""`name: DB_PASSWORD` with `value: …` behind it, as lists of variables are written."""
+"""`name: DB_PASSWORD` followed by `value: …`, as in lists of variables."""
 _PAIRED_BEFORE = r"""["']value["']\s{0,9}:\s{0,9}["'](?P<value>[^\s"',;}]{4,300})["']\s{0,9},\s{0,40}
     (?:["']\w{1,30}["']\s{0,9}:\s{0,9}["']?[\w.-]{0,40}["']?\s{0,9},\s{0,40}){0,3}?
     ["'](?:name|key|variable)["']\s{0,9}:\s{0,9}["'](?P<name>[\w.-]{2,60})["']"""
@@ -499,11 +499,12 @@ _PAIRED_BEFORE = r"""["']value["']\s{0,9}:\s{0,9}["'](?P<value>[^\s"',;}]{4,300}
 
 
 def _elsewhere(text: str, lowered: str) -> Iterator[Span]:
-    """What stands under a name that is no name of a field: in lists of variables, in files of programs."""
+    """Secrets whose name is not a field beside them: in lists of variables and in the files of some programs."""
     if "value" in lowered:
         for match in (match for pattern in (_PAIRED, _PAIRED_BEFORE) for match in _rule(pattern).finditer(text)):
             value = match["value"]
-            if _tells(match["name"]) and not is_placeholder(value) and _good(match["name"], value, True, False):
+            usable = _usually_secret(match["name"]) and not is_placeholder(value)
+            if usable and _good(match["name"], value, True, False):
                 yield (kind_of(match["name"]), *match.span("value"))
     if any(word in lowered for word in ("otp", "2fa", "mfa", "authenticator", "two-factor", "验证", "驗證")):
         for match in _rule(_BASE32).finditer(text):
@@ -514,8 +515,8 @@ def _elsewhere(text: str, lowered: str) -> Iterator[Span]:
             yield ("a password", *match.span("value"))
 
 
-def _told(text: str) -> Iterator[Span]:
-    """What sentences and commands tell: `the password is …`, `WiFi密码…`, `curl -u me:…`, the words of a wallet."""
+def _in_sentences(text: str) -> Iterator[Span]:
+    """Secrets in sentences and commands: `the password is …`, `WiFi密码…`, `curl -u me:…`, the words of a wallet."""
     lowered = text.lower()
     patterns = [_SAID]
     if " to " in lowered:
@@ -540,7 +541,7 @@ def _told(text: str) -> Iterator[Span]:
 
 
 def _written_otherwise(text: str, lowered: str) -> Iterator[Span]:
-    """Values behind brackets, pictures and words, in two scripts or two words, below a heading, in SQL and in Redis."""
+    """Values after brackets, pictograms and words, in two scripts or words, below a heading, in SQL and in Redis."""
     patterns = [_IN_TWO_WORDS] if _TWO_WORDS.search(text) else []
     if not text.isascii():
         patterns += [_POINTED] if _POINTER.search(text) else []
@@ -561,7 +562,8 @@ def _written_otherwise(text: str, lowered: str) -> Iterator[Span]:
     if "\n" in text and ("# " in text or "**" in text or "__" in text):
         for match in _rule(_lines(_HEADING)).finditer(text):
             value = match["value"]
-            if _tells(match["name"]) and not is_placeholder(value) and _good(match["name"], value, False, False):
+            usable = _usually_secret(match["name"]) and not is_placeholder(value)
+            if usable and _good(match["name"], value, False, False):
                 yield (kind_of(match["name"]), *match.span("value"))
 
 
@@ -569,21 +571,21 @@ _TWO_WORDS = re.compile(r"[:：=]\s{0,3}[A-Za-z]{3,20} \d{4}")
 _POINTER = re.compile(rf"[【「『《〔](?:{_EAST}|[A-Za-z])|[\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff]")
 _EAST_SIGNED = re.compile(rf"(?:{_EAST})[\u3400-\u9fff]{{0,12}}\s{{0,3}}[:：=]")
 _PIN_SIGNED = re.compile(r"pin(?:[ _-]?code)?[\"'`*]{0,3}\s{0,3}(?:[:：=]|->|→|是|为|為)")
-"""What must be in a text for these rules to be worth their time."""
+"""A text without these cannot match the slower rules above."""
 _SQL_WORDS = re.compile(r"\b(?:user|role|login)\b")
 
 
 def _lines(pattern: str) -> str:
-    """The pattern where `^` and `$` are those of a line."""
+    """The pattern with `^` and `$` matching at every line."""
     return f"(?m:{pattern})"
 
 
 _COUNTED = "年月日号號位次个個天点點分秒岁歲"
-"""What follows a number that counts or dates, and is no password: `密码是2024年改的`."""
+"""After a number, these mean a count or a date, not a password: `密码是2024年改的`."""
 
 
 def _value_of(match: re.Match[str], cautious: bool) -> tuple[int, int] | None:
-    """Where the value of `password=…`, `密码是…` stands; None where it is none, as in `password: must not be empty`."""
+    """The span of the value in `password=…`, `密码是…`; None if it is no value, as in `password: must not be empty`."""
     value, (start, end) = match["value"], match.span("value")
     bare = value.strip("\"'“”「」『』`*")
     if not bare or bare.startswith("[") or is_masked(bare):
@@ -605,16 +607,16 @@ def _value_of(match: re.Match[str], cautious: bool) -> tuple[int, int] | None:
 
 
 def _end_of(match: re.Match[str]) -> int:
-    """Where the value ends, also where it is longer than what was read of it."""
+    """Where the value ends, even if it is longer than the part that was read."""
     more = _MORE.match(match.string, match.end()) if len(match["value"]) == _LONGEST_READ else None
     return more.end() if more else match.end()
 
 
 def _good(name: str, bare: str, quoted: bool, alone: bool) -> bool:
-    """Whether a value is one that a secret of this name has.
+    """Whether a value looks like a secret of this name.
 
     Args:
-        alone: nothing follows it, so that a word may be the value: `password: swordfish`, not `password: Alice has it`.
+        alone: nothing follows it, so a word may be the value: `password: swordfish`, not `password: Alice has it`.
     """
     if not _PASSWORD.search(name.lower()):
         return _keylike(bare)
@@ -635,13 +637,13 @@ def _said(name: str, value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether something stands for a value and is none: a placeholder, a type, an expression."""
+    """Whether a text only stands for a value: a placeholder, a type, an expression."""
     plain = value.lower().strip("\"'`")
     return plain in _PLACEHOLDERS or len(set(plain)) < 3 or bool(_NO_VALUE.match(value))
 
 
 def _passwordlike(value: str) -> bool:
-    """Digits of four or more, or six characters of which not all are letters, as no word or measure has them."""
+    """Four digits or more, or six characters or more that are not all letters, and no words or measure."""
     if value.strip("#*").isdigit():  # `#7731*`, as on a keypad
         return 4 <= len(value) <= 32
     odd = any(not c.isalpha() for c in value.strip("-_.,:/"))
@@ -650,7 +652,7 @@ def _passwordlike(value: str) -> bool:
 
 
 def _keylike(value: str) -> bool:
-    """Eight characters or more, letters and digits mixed, no measure and no words with numbers between them."""
+    """Eight characters or more, letters and digits mixed; not a measure, not words with numbers between them."""
     if len(value) < 8 or not _mixed(value, 2) or _MEASURE.match(value) or _east_asian(value) >= 0:
         return False
     parts = [part for part in re.split(r"[-_/.=+:~]+", value) if part]
@@ -658,19 +660,19 @@ def _keylike(value: str) -> bool:
 
 
 def _east_asian(text: str) -> int:
-    """Where the first Chinese, Japanese or Korean character stands; -1 where none does. (A pattern would cost 5 ms.)"""
+    """The index of the first Chinese, Japanese or Korean character, or -1. (A pattern would cost 5 ms.)"""
     return next((at for at, character in enumerate(text) if character >= "\u2e80"), -1)
 
 
 def _mixed(text: str, classes: int) -> bool:
-    """Whether digits and at least so many classes (digits, small letters, capitals) are in a text."""
+    """Whether a text holds digits, and at least `classes` of digits, lower case and capitals."""
     digits = any(c.isdigit() for c in text)
     present = digits + any(c.islower() for c in text) + any(c.isupper() for c in text)
     return digits and present >= classes
 
 
 def _is_base64(value: str) -> bool:
-    """`dXNlcjpwYXNz`, as it stands behind `Basic`: no word, because capitals stand inside."""
+    """`dXNlcjpwYXNz`, as after `Basic`; capitals inside show that it is not a word."""
     return len(value) >= 12 and value[1:] != value[1:].lower() and value != value.upper() and "-" not in value
 
 
@@ -702,7 +704,7 @@ def _by_chance(text: str, cautious: bool) -> Iterator[Span]:
 
 
 def _unexpected(match: re.Match[str]) -> bool:
-    """Whether a random run is neither a number written in hex, nor public, nor part of an address."""
+    """Whether a random run is not a hexadecimal number, not public, and not part of an address."""
     run = match[0]
     if not (_mixed(run, 3) and not (_PUBLIC.match(run) or _PUBLIC.match(run.lstrip("/")))):
         return False
@@ -711,7 +713,7 @@ def _unexpected(match: re.Match[str]) -> bool:
 
 
 def _random(run: str) -> bool:
-    """Whether a run of letters and digits looks drawn at random. Ids in the form of a UUID are no secrets."""
+    """Whether a run of letters and digits looks random. UUIDs are not secrets."""
     if _UUID.fullmatch(run):
         return False
     parts = re.split(r"[-_/=+]+", run)

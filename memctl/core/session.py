@@ -1,4 +1,4 @@
-"""What is stored of a session: the state of its components, and messages that left it and wait."""
+"""Stored state of a session: its components, and messages that left it and wait for learning."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Session:
     """A session's file.
 
     Args:
-        components: the state of each component, by its name; memctl gives back unchanged what it does not know.
-        timestamp: when it was saved, as it is in the file.
-        extra: fields of the file memctl does not know.
-        digest: of the file's bytes when it was read; empty for a session that has no file yet.
+        components: the state of each component, by name; unknown components are kept unchanged.
+        timestamp: the time of saving, as in the file.
+        extra: fields unknown to memctl.
+        digest: of the file's bytes when it was read; empty for a session without a file.
         own: whether this machine's user wrote it; another's is shown, and nothing is learned from it.
     """
 
@@ -35,13 +35,13 @@ class Session:
     own: bool = True
 
     def with_component(self, name: str, state: Any) -> Session:
-        """The session with one component's state set; taken out where it is None."""
+        """The session with one component's state set; None removes it."""
         others = {key: value for key, value in self.components.items() if state is not None or key != name}
         return replace(self, components=others | ({name: state} if state is not None else {}))
 
     @property
     def saved_at(self) -> datetime | None:
-        """When it was saved; None where the file does not say."""
+        """The time of saving; None if the file has none."""
         try:
             return times.from_value(self.timestamp) if self.timestamp else None
         except ValueError:
@@ -50,14 +50,14 @@ class Session:
 
 @dataclass(frozen=True)
 class Queued:
-    """Messages that left a window, or were left at a session's end, and wait to become an episode.
+    """Messages that left a window, or remained at a session's end, and wait to become an episode.
 
     Args:
-        queue_id: also the `external_id` of the episode, so that there is one.
+        queue_id: also the `external_id` of the episode, so that there is only one.
         messages: in the form of a session's file.
         reason: `evicted`, `ended` or `idle`.
-        own: whether they come from a session that this machine's user wrote; else nothing is learned from them.
-        kept: whether it was decided already if they are kept; not by versions that had no transcripts.
+        own: whether their session was written by this machine's user; otherwise nothing is learned from them.
+        kept: whether their storage in transcripts was already decided; false in files of older versions.
     """
 
     queue_id: str
@@ -70,7 +70,7 @@ class Queued:
 
 
 def digest(value: Any) -> str:
-    """What tells two states apart."""
+    """A hash that distinguishes two states."""
     return blake2b(
         json.dumps(value, ensure_ascii=True, sort_keys=True, default=str).encode(), digest_size=16
     ).hexdigest()

@@ -1,4 +1,4 @@
-"""Times are UTC datetimes inside, RFC 3339 text outside; durations are days."""
+"""Times are UTC datetimes internally, RFC 3339 text externally; durations are in days."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from memctl.errors import UsageError
 
 _MILLISECONDS_FROM = 1e11
-"""An integer time above this is in milliseconds: as seconds it would lie beyond the year 5000."""
+"""An integer time above this is in milliseconds: in seconds it would be after the year 5000."""
 
 MONTHS = tuple("january february march april may june july august september october november december".split())
 WEEKDAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
@@ -21,25 +21,25 @@ _WRITTEN = (
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?P<name>[a-z]{3,9})\.?,?\s+(?P<year>\d{4})",
     r"(?P<year>\d{4})\s?年\s?(?P<month>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?日",
 )
-"""Dates as people write them, where there is one way to read them: `01.06.2025`, `June 1, 2025`, `2025年6月1日`."""
+"""Dates in unambiguous written forms: `01.06.2025`, `June 1, 2025`, `2025年6月1日`."""
 
 _EITHER_WAY = re.compile(r"\d{1,2}[-/]\d{1,2}[-/]\d{4}")
 
 _SPAN = re.compile(r"^(\d+(?:\.\d+)?)\s*(h|d|w|m|y)$")
 _SPAN_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 _LONGEST_SPAN = 100_000
-"""Days. A longer one is a slip of the finger, or seven digits of a git revision's hash such as `123456d`."""
+"""Days. A longer span is a typo, or a git hash of digits such as `123456d`."""
 
 _DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1, "今天": 0, "昨天": -1, "明天": 1}
-"""Days by name, counted from today."""
+"""Days by name, relative to today."""
 
 
 NOW_VARIABLE = "MEMCTL_NOW"
-"""Environment variable that sets the clock, for demonstrations and transcripts that must come out the same."""
+"""Environment variable that sets the clock, for reproducible demonstrations and transcripts."""
 
 
 def utc_now() -> datetime:
-    """The present, to the second. Only the edges call this; rules take `now` as an argument."""
+    """The current time, to the second. Only the edges call this; rules take `now` as an argument."""
     fixed = os.environ.get(NOW_VARIABLE)
     if not fixed:
         return datetime.now(UTC).replace(microsecond=0)
@@ -50,15 +50,15 @@ def utc_now() -> datetime:
 
 
 def to_text(moment: datetime) -> str:
-    """RFC 3339 in UTC, with a fraction only where there is one: `2025-12-14T08:30:00Z`."""
+    """RFC 3339 in UTC, with a fraction only if it is not zero: `2025-12-14T08:30:00Z`."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def from_value(value: object) -> datetime:
-    """Read a time as people and other tools write it.
+    """Parse a time as written by people and other tools.
 
     Accepts RFC 3339, `2025-12-14`, `2025/12/14 10:00`, `14.12.2025`, `December 14, 2025`, `2025年12月14日`, Unix
-    seconds or milliseconds, and what YAML already parsed. A time without a zone is UTC.
+    seconds or milliseconds, and values that YAML has parsed. A time without a zone is UTC.
 
     Raises:
         ValueError: it is none of these.
@@ -86,7 +86,7 @@ def _from_number(value: float) -> datetime:
 
 
 def _day_of(value: float) -> bool:
-    """Whether a number is a day written as `20251214`. As seconds it would be one of 1970."""
+    """Whether a number is a date like `20251214`. In seconds it would be in 1970."""
     try:
         return 19_000_101 <= value <= 21_001_231 and bool(date.fromisoformat(str(int(value))))
     except ValueError:
@@ -119,11 +119,11 @@ def _from_text(text: str) -> datetime:
 
 
 def _written(text: str) -> datetime | None:
-    """A date in words; None where it is none."""
+    """A date in words; None if it is not one."""
     for form in _WRITTEN:
         if match := re.fullmatch(form + _CLOCK, text, re.IGNORECASE | re.ASCII):
             parts = match.groupdict()
-            month = int(parts.get("month") or 0) or _month(str(parts.get("name")))
+            month = int(parts.get("month") or 0) or month_number(str(parts.get("name")))
             hour, minute, second = (*map(int, (parts["clock"] or "0:0").split(":")), 0)[:3]
             try:
                 return datetime(int(parts["year"]), month, int(parts["day"]), hour, minute, second, tzinfo=UTC)
@@ -132,20 +132,20 @@ def _written(text: str) -> datetime | None:
     return None
 
 
-def _month(name: str) -> int:
-    """The number of a month by its English name, or its first letters; 0 where there is none."""
-    return next((number for number, whole in enumerate(MONTHS, 1) if whole.startswith(name.lower())), 0)
+def month_number(name: str) -> int:
+    """The number of a month by its English name or a prefix of it; 0 if there is none."""
+    return next((number for number, month in enumerate(MONTHS, 1) if month.startswith(name.lower())), 0)
 
 
 def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
-    """A time given on the command line: what `from_value` reads, `now`, `today`, `yesterday`, `tomorrow`, or
-    a span such as `30d`.
+    """A time on the command line: anything `from_value` accepts, `now`, `today`, `yesterday`, `tomorrow`, or a span
+    such as `30d`.
 
     Args:
-        ahead: a span counts from now on; back otherwise.
+        ahead: a span counts forward from now; otherwise back.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: it cannot be parsed.
     """
     if text == "now":
         return now
@@ -156,7 +156,7 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
         try:
             if days <= _LONGEST_SPAN:
                 return now + timedelta(days) if ahead else now - timedelta(days)
-        except OverflowError:  # the present is far from ours
+        except OverflowError:  # the current time is extreme
             pass
         raise UsageError(f"{text} is too long a span")
     try:
@@ -167,7 +167,7 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
 
 
 def end_of(text: str, now: datetime) -> datetime:
-    """As `from_user`, but a date alone means the last moment of that day: what was so "on" it."""
+    """Like `from_user`, but a date alone means the last moment of that day, for conditions "on" that day."""
     moment = from_user(text, now)
     date_alone = re.fullmatch(r"\s*(\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{8})\s*", text) is not None
     date_alone = date_alone or text in _DAYS or (":" not in text and _written(text.strip()) is not None)
@@ -175,5 +175,5 @@ def end_of(text: str, now: datetime) -> datetime:
 
 
 def days_between(earlier: datetime, later: datetime) -> float:
-    """Days from `earlier` to `later`, never below zero (clocks jump)."""
+    """Days from `earlier` to `later`, never negative (clocks jump)."""
     return max(0.0, (later - earlier).total_seconds() / 86400)

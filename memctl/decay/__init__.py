@@ -1,1 +1,1 @@
-"""Fading: what is not used any more is archived, by policies that forecast it."""
+"""Decay: memories that are no longer used are archived, by policies that also forecast it."""

@@ -1,7 +1,7 @@
-"""Fading: when a memory leaves the answers. Each policy is a rule on the record alone, and stores nothing.
+"""Policies of decay: when a memory is archived. Each policy depends on the record alone, and stores nothing.
 
-Age runs from the latest of written, imported and last used. Pinned memories, facts, preferences
-and knowledge never fade.
+Age counts from the latest of creation, import and last use. Pinned memories, facts, preferences and knowledge never
+fade.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from memctl.core.limits import AGE, CAPACITY, GATE, HALF_LIFE, STRATEGIES
 from memctl.core.models import ACTIVE, ARCHIVED, Memory
 
 DAILY_FADING = 0.95
-"""The share of an importance that is left after a day, for the order in which memories beyond the capacity go."""
+"""The share of an importance that is left after a day, for ordering memories beyond the capacity."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The policies in force and their numbers; `docs/settings.md` explains each."""
+    """The active policies and their parameters; `docs/settings.md` explains each."""
 
     policies: tuple[str, ...] = (HALF_LIFE,)
     half_life_days: float = 90.0
@@ -41,13 +41,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Forecast:
-    """How a memory fades by one policy.
+    """When a memory fades by one policy.
 
     Args:
-        score: what the policy judges: the decayed importance, the gate's score, a strategy's confidence.
-        threshold: what the score is compared with.
+        score: the value that the policy checks: the decayed importance, the gate's score, a strategy's confidence.
+        threshold: the limit for the score.
         fades_on: when it fades; None for never.
-        faded: whether that is past; `reason` then says why.
+        faded: whether that time has passed; `reason` then says why.
     """
 
     memory: Memory
@@ -60,17 +60,17 @@ class Forecast:
 
 
 Policy = Callable[[Memory, datetime, datetime, Rules], Forecast]
-"""From a memory, the moment it was last touched, and now, to its forecast."""
+"""Returns the forecast for a memory, from the time it was last touched, and now."""
 
 
 def last_touched(memory: Memory) -> datetime | None:
-    """The latest of written, imported and last used, from which age runs; None where none is known."""
+    """The latest of creation, import and last use, from which age counts; None if all are unknown."""
     known = [t for t in (memory.created_at, memory.imported_at, memory.last_accessed_at) if t]
     return max(known, default=None)
 
 
 def may_fade(memory: Memory, policies: Sequence[str]) -> bool:
-    """Whether any of the policies acts on a memory; none does on a pinned one, or one of unknown age."""
+    """Whether any of the policies applies to a memory; none applies to a pinned one, or one of unknown age."""
     ways = {BY_DISUSE} if STRATEGIES in policies else set()
     ways |= {BY_AGE} if set(policies) - {STRATEGIES} else set()
     touchable = memory.status == ACTIVE and not memory.pinned and last_touched(memory) is not None
@@ -78,7 +78,7 @@ def may_fade(memory: Memory, policies: Sequence[str]) -> bool:
 
 
 def decayed_importance(memory: Memory, now: datetime, rules: Rules) -> float:
-    """`importance * 2^(-age_days / half_life)` from `from_days` of age; the importance itself before that."""
+    """`importance * 2^(-age_days / half_life)` once it is `from_days` old; before that, the importance itself."""
     touched = last_touched(memory)
     if touched is None or not may_fade(memory, (HALF_LIFE,)):
         return memory.importance
@@ -109,7 +109,8 @@ def by_age(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Fo
 
 
 def gate_score(memory: Memory, touched: datetime, now: datetime) -> float:
-    """The gate's score: `0.5 - min(hours/720*0.1, 0.3) + min(0.05*access_count, 0.2)`, and what `_gate_base` adds."""
+    """The gate's score: `0.5 - min(hours/720*0.1, 0.3) + min(0.05*access_count, 0.2)`, plus the terms in
+    `_gate_base`."""
     hours = times.days_between(touched, now) * 24
     return min(1.0, max(0.0, _gate_base(memory) - min(hours / 720 * 0.1, 0.3)))
 
@@ -129,7 +130,7 @@ def _gate_base(memory: Memory) -> float:
 
 
 def by_gate(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """Fades when the gate's score falls below the threshold, not before `gate_from_days`."""
+    """Fades when the gate's score falls below the threshold, but not before `gate_from_days`."""
     score, room = gate_score(memory, touched, now), _gate_base(memory) - rules.gate_threshold
     days = max(rules.gate_from_days, room / 0.1 * 30) if room < 0.3 else None
     when = None if days is None else _later(touched, math.nextafter(days, math.inf) if room > 0 else days)
@@ -139,7 +140,7 @@ def by_gate(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> F
 
 
 def by_disuse(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """A strategy fades when it was unused for `strategy_days` and has a low confidence."""
+    """A strategy fades when it was unused for `strategy_days` and its confidence is low."""
     weak = memory.confidence < rules.strategy_confidence
     unused = times.days_between(touched, now)
     why = f"unused for {unused:.0f} days, confidence {memory.confidence:.2f} below {rules.strategy_confidence:g}"
@@ -154,7 +155,7 @@ def _forecast(
     memory: Memory, policy: str, score: float, threshold: float, when: datetime | None, now: datetime, why: str,
     *, due: bool | None = None,
 ) -> Forecast:  # fmt: skip
-    """The forecast of a policy; without `due`, a memory has faded when its time has come."""
+    """The forecast of a policy; without `due`, a memory has faded once its time has come."""
     faded = (when is not None and when <= now) if due is None else due
     return Forecast(memory, score, threshold, when, faded, f"{policy}: {why}" if faded else "", policy)
 
@@ -167,7 +168,7 @@ def _later(start: datetime, days: float) -> datetime | None:
 
 
 def forecast(memory: Memory, now: datetime, rules: Rules) -> Forecast:
-    """The forecast of a memory by the policy that archives it first, capacity excepted: see `forecasts`."""
+    """The forecast by the policy that archives the memory first, except capacity: see `forecasts`."""
     touched = last_touched(memory)
     if touched is None or not may_fade(memory, rules.policies):
         return Forecast(memory, memory.importance, rules.threshold, None, False)
@@ -182,7 +183,7 @@ def _soonest(forecast: Forecast) -> tuple[bool, bool, float]:
 
 
 def forecasts(memories: Iterable[Memory], now: datetime, rules: Rules) -> list[Forecast]:
-    """The forecasts of all memories that can fade, the next to go first."""
+    """The forecasts of all memories that can fade, the next to fade first."""
     result = [forecast(memory, now, rules) for memory in memories if may_fade(memory, rules.policies)]
     if CAPACITY in rules.policies:
         result = _with_capacity(result, now, rules)
@@ -190,7 +191,7 @@ def forecasts(memories: Iterable[Memory], now: datetime, rules: Rules) -> list[F
 
 
 def next_to_fade(memories: Iterable[Memory], now: datetime, rules: Rules, count: int) -> list[Forecast]:
-    """The first of the forecasts; the others are not kept, unless their number matters."""
+    """The first of the forecasts; does not keep the others unless their number matters."""
     if CAPACITY in rules.policies:
         return forecasts(memories, now, rules)[:count]
     each = (forecast(memory, now, rules) for memory in memories if may_fade(memory, rules.policies))
@@ -201,34 +202,34 @@ def _order(one: Forecast) -> tuple[Any, ...]:
     return (*_soonest(one), one.memory.memory_id)
 
 
-def standing(memory: Memory, now: datetime) -> float:
-    """`importance * 0.95^age_days`: beyond the capacity, memories of the lowest standing go first."""
+def capacity_rank(memory: Memory, now: datetime) -> float:
+    """`importance * 0.95^age_days`: beyond the capacity, memories with the lowest rank are archived first."""
     touched = last_touched(memory)
     return float(memory.importance * DAILY_FADING ** (times.days_between(touched, now) if touched else 0.0))
 
 
 def _with_capacity(forecasts: list[Forecast], now: datetime, rules: Rules) -> list[Forecast]:
-    """The forecasts with the episodes beyond the capacity faded, those of lowest standing first."""
+    """The forecasts, with the episodes beyond the capacity faded, those of the lowest rank first."""
     staying = [f for f in forecasts if not f.faded and f.memory.kind == kinds.EPISODE]
-    ranked = sorted(staying, key=lambda f: (-standing(f.memory, now), f.memory.memory_id))
+    ranked = sorted(staying, key=lambda f: (-capacity_rank(f.memory, now), f.memory.memory_id))
     if len(ranked) <= rules.capacity:
         return forecasts
-    last = standing(ranked[rules.capacity - 1].memory, now) if rules.capacity else 0.0
+    last = capacity_rank(ranked[rules.capacity - 1].memory, now) if rules.capacity else 0.0
     why = f"{CAPACITY}: {len(ranked):,} episodes, {rules.capacity:,} allowed"
-    gone = {
-        f.memory.memory_id: Forecast(f.memory, standing(f.memory, now), last, now, True, why, CAPACITY)
+    beyond = {
+        f.memory.memory_id: Forecast(f.memory, capacity_rank(f.memory, now), last, now, True, why, CAPACITY)
         for f in ranked[rules.capacity :]
     }
-    return [gone.get(f.memory.memory_id, f) for f in forecasts]
+    return [beyond.get(f.memory.memory_id, f) for f in forecasts]
 
 
 def archived(memory: Memory, reason: str, now: datetime) -> Memory:
-    """The memory, archived: no longer in answers, still in the file."""
+    """The memory, archived: in no answer, but still in the file."""
     return replace(memory, status=ARCHIVED, archived_at=now, archived_reason=reason, updated_at=now)
 
 
 def restored(memory: Memory, now: datetime) -> Memory:
-    """The memory, back in answers; it counts as used now, so that it does not fade again at once."""
+    """The memory, active again; it counts as used now, so that it does not fade again at once."""
     return replace(memory, status=ACTIVE, archived_at=None, archived_reason="", last_accessed_at=now, updated_at=now)
 
 

@@ -1,4 +1,4 @@
-"""Counting uses, and archiving what has faded."""
+"""Counting uses, and archiving faded memories."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from memctl.storage.ports.view import View
 
 @dataclass(frozen=True)
 class DecayReport:
-    """The forecast of every memory that can fade; those with `faded` are archived, or would be in a dry run.
+    """The forecast of every memory that can fade; those with `faded` were archived, or would be without a dry run.
 
     Args:
-        refused: why a real run would be refused; empty where it would not.
-        used: how many memories got uses added to their records.
+        refused: why a real run would be refused; empty if it would not.
+        used: the number of records that got uses added.
     """
 
     forecasts: tuple[Forecast, ...]
@@ -37,14 +37,14 @@ class DecayReport:
 
 
 class Decay:
-    """Archiving what no longer matters, as `store.decay`."""
+    """Archiving faded memories: `store.decay`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     @property
     def rules(self) -> Rules:
-        """The policies and their numbers, from the settings."""
+        """The policies and their parameters, from the settings."""
         s = self._engine.settings
         return Rules(
             policies=s.decay_policies,
@@ -68,10 +68,10 @@ class Decay:
         now: datetime | None = None,
         allow_mass_change: bool = False,
     ) -> DecayReport:
-        """Archive what has faded, after counting how memories were used.
+        """Archive faded memories, after counting the uses of memories.
 
         Args:
-            policies: instead of those of the settings.
+            policies: override the policies of the settings.
 
         Raises:
             RefusedError: more than a quarter of at least 20 memories would be archived.
@@ -85,13 +85,13 @@ class Decay:
             used, edits = counted_uses(view, self._engine.storage.receipts, now)
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
             all_forecasts = forecasts(memories, now, rules)
-            gone = {f.memory.memory_id: archived(f.memory, f.reason, now) for f in all_forecasts if f.faded}
+            faded = {f.memory.memory_id: archived(f.memory, f.reason, now) for f in all_forecasts if f.faded}
             active = sum(m.status == ACTIVE for m in memories)
-            refused = fuse.refusal(len(gone), active, "archived", "memctl decay")
+            refused = fuse.refusal(len(faded), active, "archived", "memctl decay")
             if refused and not (dry_run or allow_mass_change):
                 raise refused
             reason = refused.message if refused and not allow_mass_change else ""
-            change = Change("decay", tuple((used | gone).values()), texts=edits)
+            change = Change("decay", tuple((used | faded).values()), texts=edits)
             return change, DecayReport(tuple(all_forecasts), reason, len(used))
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
@@ -102,13 +102,13 @@ class Decay:
         return replace(self.rules, policies=tuple(policies)) if policies else self.rules
 
     def uncounted_uses(self, memory_id: str) -> int:
-        """How many answers used a memory since `decay` last counted uses."""
+        """The number of answers that used a memory since `decay` last counted uses."""
         new = uncounted(self._engine.view(), self._engine.storage.receipts)
         return sum(memory_id in receipt.used for receipt in new)
 
 
 def counted_uses(view: View, receipts: Receipts, now: datetime) -> tuple[dict[str, Memory], tuple[TextEdit, ...]]:
-    """Records with the uses in new receipts added to their counts, and the edit that notes the last receipt.
+    """The records with the uses from new receipts added, and the edit that records the last counted receipt.
 
     A receipt from the future was written while the clock was wrong: its uses count as of now.
     """
@@ -126,10 +126,10 @@ def counted_uses(view: View, receipts: Receipts, now: datetime) -> tuple[dict[st
 
 
 def uncounted(view: View, receipts: Receipts) -> Sequence[Receipt]:
-    """Receipts whose uses are not in `memory.json` yet.
+    """Receipts whose uses are not counted in `memory.json` yet.
 
     Raises:
-        StorageError: they are unreadable, which must not look like disuse.
+        StorageError: they are unreadable, which must not count as disuse.
     """
     last = last_counted(view.read(COUNTED))
     written = list(receipts.read(strict=True))

@@ -1,1 +1,1 @@
-"""Finding problems in a user's folder, with file and line, and repairing those that are safe to repair."""
+"""Finds problems in a user's folder, with file and line, and repairs those that are safe to repair."""

@@ -1,4 +1,4 @@
-"""The codes of problems, by which they are repaired."""
+"""The codes of problems; each repair handles some of them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ ATTACHMENT = "attachment"
 UNUSED = "unused"
 TRACKED = "tracked"
 OWN_WORD = "own-word"
+CATEGORY = "category"
 FOREIGN = "foreign"
 
 BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED, KIND, CIRCLE})

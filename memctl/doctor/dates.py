@@ -1,4 +1,4 @@
-"""Dates that were edited by hand, in another form than memctl writes."""
+"""Dates edited by hand that are not in memctl's form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VALUE = r'(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)'
 
 
 def _loose(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
-    """Dates in another form than memctl writes: the field, the value, and the value as memctl writes it."""
+    """Dates that are not in memctl's form: the field, the value, and the value in memctl's form."""
     for name in codec.TIMES:
         if (written := record.get(name)) is not None:
             plain = times.to_text(times.from_value(written))
@@ -27,14 +27,14 @@ def _loose(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
 
 
 class Dates:
-    """The dates in other forms, counted while the records go by: one problem for all, at the first of them."""
+    """Counts such dates while the records are read; one problem for all of them, at the first."""
 
     def __init__(self) -> None:
         self._first: tuple[RawRecord, str, Any, str] | None = None
         self._count = 0
 
     def take(self, record: RawRecord, value: Mapping[str, Any]) -> None:
-        """Look at a readable record; one that has no id will be rewritten anyway."""
+        """Check a readable record; one without an id will be rewritten anyway."""
         for name, written, plain in _loose(value) if value.get("memory_id") else ():
             self._first = self._first or (record, name, written, plain)
             self._count += 1
@@ -52,7 +52,7 @@ class Dates:
 
 
 def _with_plain_dates(raw: bytes) -> bytes:
-    """A record with its dates as memctl writes them, and every other byte unchanged if possible."""
+    """A record with its dates in memctl's form, and every other byte unchanged if possible."""
     value, text = json.loads(raw), raw.decode()
     for name, _, plain in _loose(value):
         pattern = rf'("{name}"\s*:\s*){_VALUE}'
@@ -61,7 +61,7 @@ def _with_plain_dates(raw: bytes) -> bytes:
 
 
 def _checked(text: str, memory: Memory) -> bytes:
-    """The text, if it means the memory and has plain dates; else the memory as memctl writes it."""
+    """The text, if it decodes to the memory and its dates are in memctl's form; else the memory, encoded."""
     try:
         record = json.loads(text)
         if codec.decode(record) == memory and not any(_loose(record)):
@@ -72,7 +72,7 @@ def _checked(text: str, memory: Memory) -> bytes:
 
 
 def repaired(view: FolderView) -> Change:
-    """The change that writes all dates as memctl does."""
+    """The change that rewrites all such dates."""
     raws: dict[str, bytes] = {}
     memories = []
     for memory in view.all():

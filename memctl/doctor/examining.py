@@ -1,22 +1,28 @@
-"""Finding problems, with file and line."""
+"""Finds problems, with file and line."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from memctl import distribution
+from memctl.core import sensitive
 from memctl.core.formats import document
 from memctl.core.models import Problem
 from memctl.doctor import codes, memory_file, other_files
+from memctl.doctor.likely_secrets import may_hold
 from memctl.storage.folder import sync
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.store import MemoryStore
 
 
 def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
-    """All problems, in the order of the files; then those of the index and the installation."""
+    """All problems: first those of the files or rows, in order, then of the index and the installation."""
+    if store.engine.storage.root is None:
+        return [*_in_database(store, deep=deep), *_installation()]
     report = store.sync(deep=deep)
     readable = not report.blocked
     of_memories = memory_file.findings(store, readable)
@@ -28,6 +34,34 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
             Problem("index", f"{report.pending} entries have no vector: {report.pending_reason}", code=codes.WAITING)
         )
     return [*problems, *_index(store, deep=deep), *_installation()]
+
+
+def _in_database(store: MemoryStore, *, deep: bool) -> list[Problem]:
+    from memctl.storage.postgres import checking
+    from memctl.storage.postgres.storage import of_database
+
+    report = store.sync()
+    if report.blocked:
+        raise report.blocked
+    notes = [Problem("index", note, code=codes.UNREADABLE) for note in report.notes]
+    return [*checking.findings(of_database(store.engine.storage), deep=deep), *notes, *_secrets(store)]
+
+
+def _secrets(store: MemoryStore) -> Iterator[Problem]:
+    """Likely secrets in memories."""
+    records = store.engine.view().raw_records() if store.settings.secrets != sensitive.ALLOW else ()
+    for name, raw in records:
+        for place in sensitive.in_text(raw.decode(), name) if may_hold(_value(raw)) else ():
+            message = f"contains what looks like {place.kind} (ignore this if intended)"
+            yield Problem(f"memory {name}", message, code=codes.SECRET)
+
+
+def _value(raw: bytes) -> Any:
+    """The value of a record; None if it is unreadable, which is a problem of its own."""
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return None
 
 
 def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""What is wrong with `memory.json` and its records."""
+"""Problems of `memory.json` and its records."""
 
 from __future__ import annotations
 
@@ -7,94 +7,93 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from memctl.config import Settings
 from memctl.core import kinds
 from memctl.core.formats import document, reflections
 from memctl.core.formats.document import RawRecord, tombstones
 from memctl.core.models import LAYER_RECORD, LAYERS, Memory, Problem
 from memctl.core.sensitive import ALLOW, Place
 from memctl.core.text.shortening import cut
-from memctl.doctor import codes, record_ids, user_name
+from memctl.doctor import codes, record_ids, renamed, user_name
 from memctl.doctor.dates import Dates
-from memctl.doctor.record_ids import Held
-from memctl.doctor.secrets import Secrets
+from memctl.doctor.likely_secrets import Secrets
+from memctl.doctor.record_ids import RecordSummary
 from memctl.errors import InvalidDataError, argument
 from memctl.storage.files import atomic, succession
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import housekeeping
 from memctl.store import MemoryStore
 
 _LONGEST_SHOWN = 60
-"""Characters of a kind or layer that a message shows."""
+"""Characters of a kind, layer or category in a message."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What one pass over `memory.json` found; `secrets` is None where the file could not be read as a whole."""
+    """The problems in `memory.json`; `secrets` is None if the file could not be fully read."""
 
     problems: Sequence[Problem]
     secrets: Sequence[Place] | None = None
 
 
 def findings(store: MemoryStore, indexed: bool) -> Findings:
-    """Problems of `memory.json`; `indexed`: whether the index holds its contents."""
+    """Problems of `memory.json`; `indexed`: the index has its contents."""
     data = atomic.read(store.folder.memory_file)
     if data is None:
         return Findings([_missing(store)], ())
-    look = _Look(store.folder, data, secrets=store.settings.secrets != ALLOW)
+    scan = _Scan(store.folder, data, store.settings)
     try:
-        header, array = document.walk(data, look.take)
+        header, array = document.walk(data, scan.take)
     except InvalidDataError as problem:
         unread = Problem(document.FILE_NAME, problem.reason, problem.line, code=codes.UNREADABLE, column=problem.column)
         return Findings([unread])
-    look.secrets.beside(array)
-    return Findings([*_problems(store, look, header, indexed)], look.secrets.places())
+    scan.secrets.search_outside(array)
+    return Findings([*_problems(store, scan, header, indexed)], scan.secrets.places())
 
 
-class _Look:
-    """What is kept of the records while they go by."""
+class _Scan:
+    """Collects what the checks need while the records are read."""
 
-    def __init__(self, folder: UserFolder, data: bytes, *, secrets: bool) -> None:
+    def __init__(self, folder: UserFolder, data: bytes, settings: Settings) -> None:
         self.data = data
-        self.records: list[Held | Problem] = []
+        self.records: list[RecordSummary | Problem] = []
         self.words: dict[tuple[str, str], list[int]] = {}
         self.dates = Dates()
-        self.secrets = Secrets(data, str(folder.memory_file), wanted=secrets)
+        self.secrets = Secrets(data, str(folder.memory_file), enabled=settings.secrets != ALLOW)
+        self.known = {"kind": tuple(kinds.KINDS), "layer": LAYERS, "category": settings.categories}
 
     @property
-    def held(self) -> list[Held]:
-        return [record for record in self.records if isinstance(record, Held)]
+    def held(self) -> list[RecordSummary]:
+        return [record for record in self.records if isinstance(record, RecordSummary)]
 
     def take(self, record: RawRecord, value: Any) -> None:
         self.secrets.take(record, value)
         if record.memory is None:
             self.records.append(Problem(document.FILE_NAME, record.problem, record.line, code=codes.BAD_RECORD))
             return
-        self.records.append(record_ids.held(record, record.memory))
+        self.records.append(record_ids.summary(record, record.memory))
         self.dates.take(record, value)
-        for field, word, known in (
-            ("kind", record.memory.kind, kinds.KINDS),
-            ("layer", record.memory.layer, LAYERS),
-        ):
-            if word not in known:
+        for field, known in self.known.items():
+            if (word := getattr(record.memory, field)) not in known:
                 first = self.words.setdefault((field, word), [record.line, 0])
                 first[1] += 1
 
 
-def _problems(store: MemoryStore, look: _Look, header: Mapping[str, Any], indexed: bool) -> Iterator[Problem]:
-    folder, held = store.folder, look.held
+def _problems(store: MemoryStore, scan: _Scan, header: Mapping[str, Any], indexed: bool) -> Iterator[Problem]:
+    folder, held = store.folder, scan.held
     purged, trashed = tombstones(header), trashed_ids(folder)
     changed = record_ids.changed_ids(store.engine.files.view(), held, purged | trashed) if indexed else []
     yield from user_name.problems(folder, header)
-    moved = housekeeping.relinks(store.engine.files.view()) if indexed else {}
+    moved = renamed.relinks(store.engine.files.view()) if indexed else {}
     known = {record.memory_id for record in held} | purged | trashed | {each.old for each in changed}
-    yield from _of_records(folder, look, purged, moved, known)
+    yield from _of_records(folder, scan, purged, moved, known)
     yield from _circles(held)
-    yield from _own_words(look.words, "kind", f"a {kinds.DEFAULT}")
-    yield from _own_words(look.words, "layer", LAYER_RECORD)
+    yield from _own_words(scan.words, "kind", f"a {kinds.DEFAULT}")
+    yield from _own_words(scan.words, "layer", LAYER_RECORD)
+    yield from _foreign_categories(scan.words)
     for each in changed:
         message = f"the id {each.new} was {each.old} before, and something still refers to the old one"
         yield Problem(document.FILE_NAME, message, each.line, "update the references", codes.CHANGED_ID)
-    yield from look.dates.problems()
+    yield from scan.dates.problems()
 
 
 def _missing(store: MemoryStore) -> Problem:
@@ -106,17 +105,17 @@ def _missing(store: MemoryStore) -> Problem:
 
 
 def _of_records(
-    folder: UserFolder, look: _Look, purged: set[str], moved: Mapping[str, str], known: set[str]
+    folder: UserFolder, scan: _Scan, purged: set[str], moved: Mapping[str, str], known: set[str]
 ) -> Iterator[Problem]:
     """Problems of the records.
 
     Args:
-        moved: the paths of reflections that were moved, by record.
-        known: ids that exist, or existed.
+        moved: the new paths of moved reflections, by record.
+        known: ids that exist or existed.
     """
-    first = record_ids.first_held(look.held)
-    copies = _copies(look.data) if len(first) < len(look.held) else set()
-    for number, record in enumerate(look.records):
+    first = record_ids.first_by_id(scan.held)
+    copies = _copies(scan.data) if len(first) < len(scan.held) else set()
+    for number, record in enumerate(scan.records):
         if isinstance(record, Problem):
             yield record
             continue
@@ -126,7 +125,7 @@ def _of_records(
 
 
 def _copies(data: bytes) -> set[int]:
-    """The numbers of the records that say the same as the first with their id."""
+    """The numbers of the records that are equal to the first record with their id."""
     ids, repeated = set[str](), set[str]()
     first: dict[str, Memory] = {}
     copies: set[int] = set()
@@ -149,12 +148,12 @@ def _copies(data: bytes) -> set[int]:
     return copies
 
 
-def _of_id(record: Held, first: Held, copy: bool, purged: set[str]) -> Iterator[Problem]:
+def _of_id(record: RecordSummary, first: RecordSummary, is_copy: bool, purged: set[str]) -> Iterator[Problem]:
     name, line = record.memory_id, record.line
     if name in purged:
         yield Problem(document.FILE_NAME, f"{name} was purged and is back", line, "remove it again", codes.PURGED)
     elif record is not first:
-        fix = "remove the copy" if copy else "give the later one a new id"
+        fix = "remove the copy" if is_copy else "give the later one a new id"
         yield Problem(
             document.FILE_NAME, f"{name} occurs twice (first in line {first.line})", line, fix, codes.REPEATED
         )
@@ -166,8 +165,8 @@ def _of_id(record: Held, first: Held, copy: bool, purged: set[str]) -> Iterator[
         )
 
 
-def _reference(folder: UserFolder, record: Held, moved: Mapping[str, str]) -> Iterator[Problem]:
-    """A reflection that is not where the record says; the problem of a moved one is reported with its file."""
+def _reference(folder: UserFolder, record: RecordSummary, moved: Mapping[str, str]) -> Iterator[Problem]:
+    """A missing reflection; for a moved one, the problem of its file is reported instead."""
     name, reference = record.memory_id, record.reference
     if name in moved:
         return
@@ -179,34 +178,52 @@ def _reference(folder: UserFolder, record: Held, moved: Mapping[str, str]) -> It
         yield Problem(document.FILE_NAME, message, record.line, "remove the reference", codes.MISSING_REFLECTION)
 
 
-def _relations(record: Held, known: set[str]) -> Iterator[Problem]:
+def _relations(record: RecordSummary, known: set[str]) -> Iterator[Problem]:
     """References to records that do not exist."""
     for other in record.named:
         if other not in known:
             message = (
-                f"{record.memory_id} refers to {other}, which is in no file (nothing to do if it was removed by hand)"
+                f"{record.memory_id} refers to {other}, which does not exist (nothing to do if it was removed by hand)"
             )
             yield Problem(document.FILE_NAME, message, record.line, code=codes.DANGLING)
 
 
-def _circles(records: Sequence[Held]) -> Iterator[Problem]:
-    """Memories that supersede each other, so that no answer has any of them."""
+def _circles(records: Sequence[RecordSummary]) -> Iterator[Problem]:
+    """Memories that supersede each other, so that no query returns any of them."""
     lines = {record.memory_id: record.line for record in records}
-    first = record_ids.first_held(records).values()
-    over = {record.memory_id: record.succeeded for record in first if record.succeeded is not None}
-    for name, *others in succession.circles(over):
-        what = f"{name} and {' and '.join(others)} supersede each other" if others else f"{name} supersedes itself"
-        way = f"make one active with `memctl edit --set status=active --set superseded_by= {argument(name)}`"
-        yield Problem(document.FILE_NAME, f"{what}, so no answer has them: {way}", lines[name], code=codes.CIRCLE)
+    first = record_ids.first_by_id(records).values()
+    superseded_by = {record.memory_id: record.succeeded for record in first if record.succeeded is not None}
+    for name, *others in succession.circles(superseded_by):
+        claim = f"{name} and {' and '.join(others)} supersede each other" if others else f"{name} supersedes itself"
+        remedy = f"make one active with `memctl edit --set status=active --set superseded_by= {argument(name)}`"
+        yield Problem(
+            document.FILE_NAME, f"{claim}, so no query returns them: {remedy}", lines[name], code=codes.CIRCLE
+        )
 
 
 def _own_words(words: Mapping[tuple[str, str], Sequence[int]], field: str, treated_as: str) -> Iterator[Problem]:
-    """Kinds or layers that memctl does not know, each at its first record."""
+    """Kinds or layers unknown to memctl, each at its first record."""
     for (named, word), (line, many) in words.items():
         if named == field:
-            more = f" ({many} records)" if many > 1 else ""
-            message = f"{field} {cut(word, _LONGEST_SHOWN)!r} is unknown to memctl; it is treated as {treated_as}{more}"
+            message = f"{field} {_quoted(word)} is unknown to memctl; it is treated as {treated_as}{_records(many)}"
             yield Problem(document.FILE_NAME, message, line, code=codes.OWN_WORD)
+
+
+def _foreign_categories(words: Mapping[tuple[str, str], Sequence[int]]) -> Iterator[Problem]:
+    """Categories that the settings do not list, each at its first record."""
+    for (field, word), (line, many) in words.items():
+        if field == "category":
+            remedy = "add it with `memctl config set categories`, or change the records"
+            message = f"the store has no category {_quoted(word)}{_records(many)}: {remedy}"
+            yield Problem(document.FILE_NAME, message, line, code=codes.CATEGORY)
+
+
+def _quoted(word: str) -> str:
+    return repr(cut(word, _LONGEST_SHOWN))
+
+
+def _records(many: int) -> str:
+    return f" ({many} records)" if many > 1 else ""
 
 
 def trashed_ids(folder: UserFolder) -> set[str]:

@@ -11,30 +11,31 @@ from pathlib import Path
 from memctl.core.formats import document, knowledge
 from memctl.core.models import Problem
 from memctl.core.sensitive import ALLOW, Place
-from memctl.doctor import codes, secrets, session_files, transcripts
+from memctl.doctor import codes, likely_secrets, renamed, session_files, transcripts
+from memctl.storage import housekeeping
 from memctl.storage.files import local_state, lock, signing
-from memctl.storage.files.erase import temporary_files
+from memctl.storage.files.erasing.carrying_out import temporary_files
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import housekeeping
 from memctl.storage.folder.view import FolderView
 from memctl.store import MemoryStore
 
 
 def findings(store: MemoryStore, in_memory_file: Sequence[Place] | None, *, indexed: bool) -> Iterator[Problem]:
-    """All of them.
+    """All problems of these files.
 
     Args:
-        in_memory_file: likely secrets in `memory.json`, where they are known.
-        indexed: whether the index holds its contents.
+        in_memory_file: likely secrets in `memory.json`, if already known.
+        indexed: the index has the contents of `memory.json`.
     """
     yield from _reflections(store, orphans=indexed)
     yield from _unread(store.folder)
     yield from _kinds(store.folder)
+    yield from _judgements(store)
     of_sessions = list(session_files.problems(store.folder))
     yield from of_sessions
     yield from transcripts.findings(store.folder)
     if store.settings.secrets != ALLOW:
-        yield from secrets.findings(store.folder, in_memory_file)
+        yield from likely_secrets.findings(store.folder, in_memory_file)
     yield from _permissions(store.folder)
     yield from _leftovers(store.folder)
     yield from _locks(store.folder)
@@ -46,7 +47,7 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
     for state in store.engine.files.index.files().values():
         if state.path != document.FILE_NAME and not state.readable:
             line, reason = _place(state.path, state.problem)
-            yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=codes.BAD_RECORD)
+            yield Problem(state.path, f"{reason} (left unchanged, not in results)", line, code=codes.BAD_RECORD)
     yield from _without_record(store.engine.files.view()) if orphans else ()
     for misnamed in store.engine.files.index.misnamed() if orphans else ():
         if len(owners := store.engine.view().referring(misnamed.path)) == 1:
@@ -70,18 +71,14 @@ def _without_record(view: FolderView) -> Iterator[Problem]:
             yield Problem(orphan.path, reason, code=codes.WAITING)
         else:
             yield Problem(orphan.path, "is a reflection that no record refers to", 0, "create its record", codes.ORPHAN)
-    linked = housekeeping.relinks(view)
+    linked = renamed.relinks(view)
     for unreferred in view.index.unreferred():
         name = unreferred.memory_id
         if name in linked:
             message = f"names {name}, which does not refer to it"
             yield Problem(unreferred.path, message, 0, f"make {name} refer to it", codes.ORPHAN)
         else:
-            own = (
-                view.need(name).summary_md_ref
-                if housekeeping.has_reflection(view, name)
-                else "also used by other records"
-            )
+            own = view.need(name).summary_md_ref if renamed.has_reflection(view, name) else "also used by other records"
             message = (
                 f"names {name}, whose reflection is {own}; delete it, or remove the `memory_id` to make it a memory"
             )
@@ -89,14 +86,14 @@ def _without_record(view: FolderView) -> Iterator[Problem]:
 
 
 def _visible(place: Path) -> list[Path]:
-    """The files below a folder, without hidden ones and those that editors leave behind."""
+    """The files below a folder, except hidden files and leftovers of editors."""
     files = (path for path in sorted(place.rglob("*")) if not path.is_dir() or path.is_symlink())
     shown = [path for path in files if not any(p.startswith(".") for p in path.relative_to(place).parts)]
-    return [path for path in shown if not session_files.LITTER.search(path.name)]
+    return [path for path in shown if not session_files.LEFTOVERS.search(path.name)]
 
 
 _LIKE_MARKDOWN = {".md", ".markdown", ".mdown", ".txt", ".text", ""}
-"""Endings of files that may be meant as reflections; others, such as pictures, are there on purpose."""
+"""Extensions of files that may be misnamed reflections; others, such as pictures, are intended."""
 
 
 def _unread(folder: UserFolder) -> Iterator[Problem]:
@@ -113,20 +110,28 @@ def _unread(folder: UserFolder) -> Iterator[Problem]:
 
 
 def _kinds(folder: UserFolder) -> Iterator[Problem]:
-    """Links, pipes and folders in place of files, and files in place of folders: memctl does not write there."""
+    """Links, pipes and folders in place of files, and files in place of folders; memctl does not write to them."""
     files = (folder.feedback_log, folder.operations, folder.receipts, folder.lock)
     folders = (folder.reflections, folder.knowledge, folder.sessions, folder.transcripts)
-    for path, what, right in (
+    for path, expected, as_expected in (
         *((path, "regular file", path.is_file()) for path in files),
         *((path, "folder", path.is_dir()) for path in folders),
     ):
-        if path.is_symlink() or (path.exists() and not right):
+        if path.is_symlink() or (path.exists() and not as_expected):
             name = path.relative_to(folder.root).as_posix()
-            yield Problem(name, f"must be a {what}: replace it by the real one, or delete it", code=codes.KIND)
+            yield Problem(name, f"must be a {expected}: replace or delete it", code=codes.KIND)
+
+
+def _judgements(store: MemoryStore) -> Iterator[Problem]:
+    name = store.folder.feedback_log.name
+    if not store.folder.feedback_log.is_file():
+        return
+    for line in store.judgements.all()[1]:
+        yield Problem(name, "is not a valid judgement (left unchanged, not in exports)", line, code=codes.BAD_RECORD)
 
 
 def _place(path: str, problem: str) -> tuple[int, str]:
-    """The line and the reason in `path:line:column: reason`."""
+    """The line and the reason in a message of the form `path:line:column: reason`."""
     rest = problem.removeprefix(path).lstrip(":")
     head, _, tail = rest.partition(":")
     if head.strip().isdigit():
@@ -137,7 +142,7 @@ def _place(path: str, problem: str) -> tuple[int, str]:
 
 def _permissions(folder: UserFolder) -> Iterator[Problem]:
     inside = (folder.memory_file, folder.state, folder.operations, folder.receipts)
-    # Nobody else can enter a private folder, whatever the modes of the files in it.
+    # In a private folder, the modes of the files do not matter: nobody else can enter.
     for path in (folder.root, *inside) if _open_to_others(folder.root) else ():
         if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
             name = str(path.relative_to(folder.root)) if path != folder.root else "."
@@ -162,11 +167,11 @@ def _leftovers(folder: UserFolder) -> Iterator[Problem]:
 
 
 def _foreign(folder: UserFolder) -> Iterator[Problem]:
-    """Local state that this user did not write on this machine, and a key that others can read."""
+    """Local state that this user did not write on this machine, and a key file that others can read."""
     by_path = Counter(entry.path for entry in local_state.unverified(folder))
     for path, number in by_path.items():
-        what = "was" if path.endswith(".json") else f"has {number} entries that were"
-        message = f"{what} not written by this user on this machine, and is ignored (`memctl state` shows it)"
+        subject = "was" if path.endswith(".json") else f"has {number} entries that were"
+        message = f"{subject} not written by this user on this machine, and is ignored (`memctl state` shows it)"
         yield Problem(path, message, code=codes.FOREIGN)
     key = folder.signer.key_file
     if key.is_file() and not signing.private(key) and key == signing.key_file({}):
@@ -174,7 +179,7 @@ def _foreign(folder: UserFolder) -> Iterator[Problem]:
 
 
 def _locks(folder: UserFolder) -> Iterator[Problem]:
-    """Locks that are held, and those that another machine has left."""
+    """Locks that are held or were left by another machine."""
     stripes = sorted(folder.session_locks.glob("sessions-??")) if folder.session_locks.is_dir() else []
     for path in (folder.lock, *stripes, folder.session_locks / "transcripts"):
         if state := lock.examine(path):

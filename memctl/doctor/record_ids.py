@@ -1,4 +1,4 @@
-"""Ids of records that were edited by hand: missing, used twice, or changed."""
+"""Ids of records that were edited by hand: missing, duplicate, or changed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def has_no_id(raw: bytes) -> bool:
     return b'"memory_id"' not in raw or (_NO_ID.search(raw) is not None and not json.loads(raw).get("memory_id"))
 
 
-# Used twice
+# Duplicate ids
 
 
 def without_repeats(view: FolderView, now: datetime) -> Change:
-    """Remove copies and purged records; give another record with a used id a new one."""
+    """Remove copies and purged records; give any other record with a duplicate id a new one."""
     data = view.read(document.FILE_NAME) or b""
     parsed = document.parse(data)
     purged = tombstones(parsed.header)
@@ -51,7 +51,8 @@ def without_repeats(view: FolderView, now: datetime) -> Change:
     changed = [
         (record, _with_own_id(record, new)) for (record, _), new in zip(reused, view.unused(renamed), strict=True)
     ]
-    new = edit.without(data, parsed, removed, changed)
+    going = None if len(removed) == len(parsed.records) else [record.place for record in removed]
+    new = edit.without(data, going, {record.place: raw for record, raw in changed}, parsed.array)
     return Change("doctor --fix", texts=(TextEdit(document.FILE_NAME, data, new),) if new != data else ())
 
 
@@ -62,7 +63,7 @@ def _with_own_id(record: RawRecord, memory: Memory) -> bytes:
 
 
 def _checked(text: str, memory: Memory) -> bytes:
-    """The text, if it means the memory; else the memory as memctl writes it."""
+    """The text, if it decodes to the memory; else the memory, encoded."""
     try:
         if codec.decode(json.loads(text)) == memory:
             return text.encode()
@@ -71,12 +72,12 @@ def _checked(text: str, memory: Memory) -> bytes:
     return codec.dump(codec.encode(memory)).encode()
 
 
-# Changed
+# Changed ids
 
 
 @dataclass(frozen=True)
 class ChangedId:
-    """A record whose id was certainly changed by hand: what refers to it still names the old id."""
+    """A record whose id was certainly changed by hand; other records may still refer to the old id."""
 
     old: str
     new: str
@@ -84,14 +85,14 @@ class ChangedId:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What is kept of a readable record to compare it with the others; never the whole, of which there are many.
+class RecordSummary:
+    """The parts of a readable record needed to compare it with others; keeps memory use low.
 
     Args:
         reference: its `summary_md_ref`.
         named: the ids of other memories in it.
-        succeeded: by which memory it is superseded; None where its status is another.
-        said: tells its content and date from those of others.
+        succeeded: the id of its successor if it is superseded, else None.
+        content_hash: of its content and date.
     """
 
     memory_id: str
@@ -99,50 +100,50 @@ class Held:
     reference: str
     named: tuple[str, ...]
     succeeded: str | None
-    said: int
+    content_hash: int
     has_id: bool
     dated: bool
 
 
-def held(record: RawRecord, memory: Memory) -> Held:
+def summary(record: RawRecord, memory: Memory) -> RecordSummary:
     m = memory
     named = (*m.supersedes, *m.conflicts_with, *m.sources, m.superseded_by)
-    return Held(
+    return RecordSummary(
         memory_id=m.memory_id,
         line=record.line,
         reference=m.summary_md_ref,
         named=tuple(filter(None, named)),
         succeeded=m.superseded_by if m.status == SUPERSEDED else None,
-        said=_said(m),
+        content_hash=_content_hash(m),
         has_id=not has_no_id(record.raw),
         dated=m.created_at is not None,
     )
 
 
-def _said(memory: Memory) -> int:
+def _content_hash(memory: Memory) -> int:
     return hash((memory.content, memory.created_at))
 
 
-def all_held(parsed: Document) -> list[Held]:
-    """What is kept of the readable records of a document."""
-    return [held(record, record.memory) for record in parsed.records if record.memory is not None]
+def summaries(parsed: Document) -> list[RecordSummary]:
+    """The summaries of the readable records of a document."""
+    return [summary(record, record.memory) for record in parsed.records if record.memory is not None]
 
 
-def first_held(records: Iterable[Held]) -> dict[str, Held]:
-    """Records by id; of two with one id the first counts."""
-    first: dict[str, Held] = {}
+def first_by_id(records: Iterable[RecordSummary]) -> dict[str, RecordSummary]:
+    """Records by id; if an id occurs twice, the first record."""
+    first: dict[str, RecordSummary] = {}
     for record in records:
         first.setdefault(record.memory_id, record)
     return first
 
 
-def changed_ids(view: FolderView, records: Sequence[Held], gone: AbstractSet[str]) -> list[ChangedId]:
-    """Records whose id was changed, found by their reflection, else by what the log says about the old id.
+def changed_ids(view: FolderView, records: Sequence[RecordSummary], gone: AbstractSet[str]) -> list[ChangedId]:
+    """Records whose id was changed, recognised by their reflection, else by the log's last version of the old id.
 
     Args:
-        gone: ids in the trash or purged, which were not changed.
+        gone: ids in the trash or purged; these were not changed.
     """
-    known = first_held(records)
+    known = first_by_id(records)
     named = _named_by_reflections(view, known, gone)
     missing = {other for record in known.values() for other in record.named} - known.keys() - gone - named.keys()
     named |= _same_content(view, known, missing) if missing else {}
@@ -152,8 +153,10 @@ def changed_ids(view: FolderView, records: Sequence[Held], gone: AbstractSet[str
     return [ChangedId(old, new, lines[new]) for old, new in sorted(certain.items()) if new in once]
 
 
-def _named_by_reflections(view: FolderView, known: Mapping[str, Held], gone: AbstractSet[str]) -> dict[str, set[str]]:
-    """Ids that only the front matter of a reflection has, with the records that refer to the reflection."""
+def _named_by_reflections(
+    view: FolderView, known: Mapping[str, RecordSummary], gone: AbstractSet[str]
+) -> dict[str, set[str]]:
+    """Ids that occur only in the front matter of a reflection, with the records that refer to that reflection."""
     named: dict[str, set[str]] = defaultdict(set)
     for record in known.values():
         owner = _owner(view, record.reference) if reflections.is_reference(record.reference) else ""
@@ -163,7 +166,7 @@ def _named_by_reflections(view: FolderView, known: Mapping[str, Held], gone: Abs
 
 
 def _owner(view: FolderView, path: str) -> str:
-    """The id in the front matter of a reflection; empty if there is none or it is unreadable."""
+    """The id in the front matter of a reflection; empty if it has none or is unreadable."""
     try:
         reflection = view.reflection(path)
     except MemctlError:
@@ -171,8 +174,8 @@ def _owner(view: FolderView, path: str) -> str:
     return reflection.memory_id if reflection else ""
 
 
-def _same_content(view: FolderView, known: Mapping[str, Held], missing: set[str]) -> dict[str, set[str]]:
-    """For each missing id that the log has: the records that it does not have, with the same content and date."""
+def _same_content(view: FolderView, known: Mapping[str, RecordSummary], missing: set[str]) -> dict[str, set[str]]:
+    """For each missing id in the log, the unlogged records with the same content and date."""
     last: dict[str, str] = {}
     for operation in journal.read(view.folder):
         for step in operation.records:
@@ -181,14 +184,14 @@ def _same_content(view: FolderView, known: Mapping[str, Held], missing: set[str]
     same: dict[str, set[str]] = {}
     for old in missing & last.keys():
         try:
-            said = _said(codec.decode(json.loads(last[old])))
+            wanted = _content_hash(codec.decode(json.loads(last[old])))
         except ValueError:
             continue
-        same[old] = {record.memory_id for record in unlogged if record.said == said}
+        same[old] = {record.memory_id for record in unlogged if record.content_hash == wanted}
     return same
 
 
-def followed(view: FolderView, changed: Sequence[ChangedId]) -> Change:
+def updated_references(view: FolderView, changed: Sequence[ChangedId]) -> Change:
     """Replace the old ids in records, front matter and conflicts."""
     ids = {each.old: each.new for each in changed}
     puts, raws = [], {}

@@ -1,4 +1,4 @@
-"""Repairing what is safe to repair."""
+"""Repairs the problems that are safe to repair."""
 
 from __future__ import annotations
 
@@ -11,28 +11,34 @@ from memctl.core import times
 from memctl.core.formats import document, reflections
 from memctl.core.formats.document import tombstones
 from memctl.core.models import Change, Memory, Problem
-from memctl.doctor import codes, dates, record_ids, session_files, transcripts, user_name
+from memctl.doctor import codes, dates, record_ids, renamed, session_files, transcripts, user_name
 from memctl.doctor.examining import examine
 from memctl.doctor.memory_file import trashed_ids
+from memctl.storage import housekeeping
 from memctl.storage.files import atomic, backups, layout
 from memctl.storage.files import transcripts as files
-from memctl.storage.folder import housekeeping, sync
+from memctl.storage.folder import sync
 from memctl.storage.folder.view import FolderView
 from memctl.store import MemoryStore
 
 _ROUNDS = 5
-"""A repair can reveal another problem, such as the record that a changed id belongs to; so `repair` looks again."""
+"""A repair can reveal another problem, such as the record of a changed id; `repair` looks again."""
 
 
 def repair(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
-    """Repair the problems that have a `fix`, and those that a repair reveals.
+    """Repair the problems that have a `fix`, and those revealed by a repair.
 
-    The user's files are first copied to a backup (`files.backups`). Every change is an operation that `undo` takes
-    back, except for sessions, which have no log.
+    Backs up the user's files first (`files.backups`). `undo` reverts every change except those to sessions, which have
+    no log.
 
     Returns:
         the repaired problems.
     """
+    if store.engine.storage.root is None:
+        from memctl.storage.postgres import checking
+        from memctl.storage.postgres.storage import of_database
+
+        return checking.repair(of_database(store.engine.storage), problems)
     now = now or times.utc_now()
     keep = backups.keeper(store.folder, now)
     repaired: list[Problem] = []
@@ -48,16 +54,16 @@ def repair(store: MemoryStore, problems: Sequence[Problem], now: datetime | None
 def _repair_once(
     store: MemoryStore, problems: Sequence[Problem], keep: backups.Keep, now: datetime
 ) -> Sequence[Problem]:
-    if gone := [problem for problem in problems if problem.code == codes.GONE]:
+    if missing := [problem for problem in problems if problem.code == codes.GONE]:
         _restore(store)
-        return gone
+        return missing
     fixable = [problem for problem in problems if problem.fix]
     if any(problem.code == codes.UNREADABLE for problem in problems):
-        fixable = [problem for problem in fixable if problem.code in _APART]
+        fixable = [problem for problem in fixable if problem.code in _INDEPENDENT]
     kinds = {problem.code for problem in fixable}
     for concerned, decide in _CHANGES:
         if kinds & concerned:
-            store.engine.files.gateway.apply(_keeping(decide, keep, now), now)
+            store.engine.files.gateway.apply(_with_backup(decide, keep, now), now)
     if kinds & transcripts.REPAIRED:
         transcripts.repair(store.folder, kinds, timeout=store.settings.lock_timeout)
     for problem in fixable:
@@ -68,16 +74,16 @@ def _repair_once(
     return fixable
 
 
-_APART = {codes.PERMISSION, codes.LEFTOVER, codes.INDEX, codes.SESSION, *transcripts.REPAIRED}
+_INDEPENDENT = {codes.PERMISSION, codes.LEFTOVER, codes.INDEX, codes.SESSION, *transcripts.REPAIRED}
 """Problems that can be repaired while `memory.json` is unreadable."""
 
 
-def _keeping(
+def _with_backup(
     decide: Callable[[FolderView, datetime], Change], keep: backups.Keep, now: datetime
 ) -> Callable[[FolderView], tuple[Change, None]]:
-    """The decision, which backs up the files it changes."""
+    """Wraps a decision so that it backs up the files it changes."""
 
-    def kept(view: FolderView) -> tuple[Change, None]:
+    def backed_up(view: FolderView) -> tuple[Change, None]:
         change = decide(view, now)
         paths = {file.name: file.before for file in change.texts}
         if change.puts or change.removes or change.header is not None:
@@ -87,29 +93,29 @@ def _keeping(
                 keep(path, data)
         return change, None
 
-    return kept
+    return backed_up
 
 
-def _followed(view: FolderView, now: datetime) -> Change:
+def _updated_references(view: FolderView, now: datetime) -> Change:
     parsed = document.parse(view.read(document.FILE_NAME) or b"")
     gone = tombstones(parsed.header) | trashed_ids(view.folder)
-    return record_ids.followed(view, record_ids.changed_ids(view, record_ids.all_held(parsed), gone))
+    return record_ids.updated_references(view, record_ids.changed_ids(view, record_ids.summaries(parsed), gone))
 
 
 def _completed(view: FolderView, now: datetime) -> Change:
-    """Write missing ids and dates, remove references to missing files, create records of reflections."""
+    """Write missing ids and dates, remove references to missing files, create records for reflections."""
     adopted, files = housekeeping.adoptions(view, now)
     moved, moves = housekeeping.followings(view, set())
-    references = housekeeping.relinks(view) | {memory.memory_id: memory.summary_md_ref for memory in moved}
+    references = renamed.relinks(view) | {memory.memory_id: memory.summary_md_ref for memory in moved}
     path = view.folder.memory_file
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []
     for memory in view.all():
         raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
-        whole = _complete(view, memory, dated)
-        whole = replace(whole, summary_md_ref=references.get(memory.memory_id, whole.summary_md_ref))
-        if whole != memory or record_ids.has_no_id(raw):
-            puts.append(whole)
+        completed = _complete(view, memory, dated)
+        completed = replace(completed, summary_md_ref=references.get(memory.memory_id, completed.summary_md_ref))
+        if completed != memory or record_ids.has_no_id(raw):
+            puts.append(completed)
     return Change("doctor --fix", (*puts, *adopted), texts=(*files, *moves))
 
 
@@ -123,7 +129,7 @@ def _complete(view: FolderView, memory: Memory, dated: datetime) -> Memory:
 
 
 def _restore(store: MemoryStore) -> None:
-    """Write `memory.json` from the index, unless another process has just restored it."""
+    """Write `memory.json` from the index, unless another process has already restored it."""
     with store.engine.files.gateway.locked():
         atomic.create(store.folder.memory_file, sync.last_good(store.folder, store.engine.files.index))
 
@@ -152,9 +158,9 @@ _SMALL_FIXES: Mapping[str, Callable[[MemoryStore, Problem], object]] = {
 
 _CHANGES: tuple[tuple[set[str], Callable[[FolderView, datetime], Change]], ...] = (
     ({codes.REPEATED, codes.PURGED}, record_ids.without_repeats),
-    ({codes.CHANGED_ID}, _followed),
+    ({codes.CHANGED_ID}, _updated_references),
     ({codes.FORM}, lambda view, now: dates.repaired(view)),
     ({codes.INCOMPLETE, codes.MISSING_REFLECTION, codes.ORPHAN}, _completed),
     ({codes.NAME}, lambda view, now: user_name.repaired(view)),
 )
-"""The repairs of problems, in order: an id must be unique before references to it can be repaired."""
+"""The repairs, in order: ids must be unique before references to them are repaired."""

@@ -1,4 +1,4 @@
-"""What is wrong with the files of sessions, and repairing those that were renamed."""
+"""Problems of session files, and the repair of renamed ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from memctl.core.formats import sessions as form
 from memctl.core.models import Problem
 from memctl.doctor.codes import SESSION
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.storage.files import atomic, queue, sessions, signing
 from memctl.storage.files.layout import UserFolder
 
-LITTER = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
+LEFTOVERS = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
 """Names of files that editors and git leave behind."""
 
 _REFERENCE = "{}/([0-9a-f]{{32}})"
@@ -24,7 +25,7 @@ def problems(folder: UserFolder) -> Iterator[Problem]:
     if not folder.sessions.is_dir():
         return
     for path in sorted(folder.sessions.glob("*.json")):
-        if not path.is_file() or path.is_symlink() or path.name.startswith(".") or LITTER.search(path.name):
+        if not path.is_file() or path.is_symlink() or path.name.startswith(".") or LEFTOVERS.search(path.name):
             continue
         name = f"sessions/{path.name}"
         if path.stem not in sessions.ids(folder):
@@ -36,7 +37,9 @@ def problems(folder: UserFolder) -> Iterator[Problem]:
         if owner:
             yield Problem(name, f"was renamed: session {owner} refers to its contents", 0, "rename it back", SESSION)
         else:
-            yield Problem(name, "holds offloaded content of a session that no longer exists; delete it", code=SESSION)
+            yield Problem(
+                name, "contains offloaded content of a session that no longer exists; delete it", code=SESSION
+            )
 
 
 def _session_file(folder: UserFolder, session_id: str, name: str) -> Iterator[Problem]:
@@ -46,25 +49,25 @@ def _session_file(folder: UserFolder, session_id: str, name: str) -> Iterator[Pr
         renamed = _renamed(folder, session_id)
         fix = f"write {session_id} into it" if renamed else ""
         reason = f"{problem.reason}, but the file is named {session_id}" if renamed else problem.reason
-        yield Problem(name, f"{reason} (left as it is)", problem.line, fix, SESSION, problem.column)
+        yield Problem(name, f"{reason} (left unchanged)", problem.line, fix, SESSION, problem.column)
     except MemctlError as problem:
         yield Problem(name, problem.message, code=SESSION)
 
 
 def _renamed(folder: UserFolder, session_id: str) -> dict[str, Any] | None:
-    """The contents of a session's file that is valid except for the name in it; None for another file."""
+    """The contents of a session file that is valid except for the id in it; None otherwise."""
     path = sessions.path_of(folder, session_id)
     try:
         state = json.loads((atomic.read(path) or b"").decode("utf-8-sig"))
         other = state.get("sessionId") if isinstance(state, dict) else None
-        sessions.parse(json.dumps({**state, "sessionId": session_id}).encode(), session_id, "")
+        form.parse(json.dumps({**state, "sessionId": session_id}).encode(), session_id, "")
     except (ValueError, MemctlError, TypeError, RecursionError):
         return None
     return state if isinstance(other, str) and other != session_id else None
 
 
 def _misplaced(folder: UserFolder) -> dict[str, str]:
-    """Folders of offloaded content without a session, each with the session that must own it, or an empty name."""
+    """Folders of offloaded content without a session, each with the session that owns it, or an empty string."""
     known = set(sessions.ids(folder))
     owner_of: dict[str, str] = {}
     for path in sorted(folder.sessions.glob("*.d")):
@@ -79,7 +82,7 @@ def _misplaced(folder: UserFolder) -> dict[str, str]:
 
 
 def _references(folder: UserFolder, session_id: str) -> set[str]:
-    """The offloaded contents that a session refers to, if its folder of them is missing."""
+    """The offloaded contents that a session refers to, if its folder is missing."""
     if (folder.sessions / f"{session_id}.d").exists():
         return set()
     return set(re.findall(_REFERENCE.format(re.escape(session_id)), _text(folder, session_id)))
@@ -97,10 +100,10 @@ def _bytes(folder: UserFolder, session_id: str) -> bytes | None:
 
 
 def repair(folder: UserFolder, problem: Problem, keep: Callable[[str, bytes], None], *, timeout: float) -> None:
-    """Write the name of a renamed session into its file, or rename a renamed folder back.
+    """Write the id of a renamed session into its file, or rename a renamed folder back.
 
     Args:
-        keep: backs up a file that is changed: its path and contents.
+        keep: backs up a changed file: its path and contents.
     """
     name = problem.path.removeprefix("sessions/")
     if name.endswith(".d"):
@@ -115,7 +118,7 @@ def repair(folder: UserFolder, problem: Problem, keep: Callable[[str, bytes], No
             before = _bytes(folder, session_id) or b""
             keep(problem.path, before)
             others = {name: value for name, value in state.items() if name != signing.FIELD}
-            data = sessions.encoded({**others, "sessionId": session_id}, f"session {session_id}")
+            data = form.encoded({**others, "sessionId": session_id}, f"session {session_id}")
             if folder.signer.verifies(f"sessions/{state['sessionId']}.json", before):  # the user's own, renamed
                 data = folder.signer.signed(problem.path, data)
             atomic.replace(sessions.path_of(folder, session_id), data)

@@ -1,10 +1,11 @@
-"""Problems of transcripts and their attachments, and repairing those with one solution."""
+"""Problems of transcripts and their attachments, and the repair of those with only one solution."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from memctl.core import attachments
 from memctl.core.formats import document
 from memctl.core.models import Problem
 from memctl.doctor import codes
@@ -15,14 +16,14 @@ from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.transcript_scan import Place
 
 REPAIRED = frozenset({codes.TORN, codes.COPY, codes.UNUSED})
-"""Problems that `repair` repairs."""
+"""Problems that `repair` solves."""
 
 _SHOWN = 20
-"""How many problems of one sort are listed; the last one says how many more there are."""
+"""How many problems of one kind are listed; the last entry counts the rest."""
 
 
 def findings(folder: UserFolder) -> Iterator[Problem]:
-    """All of them, in the order of the files."""
+    """All problems of transcripts, in the order of the files."""
     if folder.transcripts.is_symlink() or not folder.transcripts.is_dir():
         return
     yield from _in_git(folder)
@@ -34,7 +35,7 @@ def findings(folder: UserFolder) -> Iterator[Problem]:
 
 
 def _limited(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """The first problems, and how many more there are."""
+    """The first problems, and a count of the rest."""
     yield from problems[:_SHOWN]
     if len(problems) > _SHOWN:
         last = problems[_SHOWN]
@@ -58,12 +59,12 @@ def _unreadable(folder: UserFolder, places: Sequence[Place]) -> Iterator[Problem
         if place.read is not None:
             continue
         if transcript_scan.is_torn(folder, place):
-            yield Problem(place.path, "ends in a line that a crash cut off", place.number, "remove it", codes.TORN)
+            yield Problem(place.path, "ends with a line torn by a crash", place.number, "remove it", codes.TORN)
         elif document.conflict_line(place.raw.decode("utf-8", "replace")):
-            message = "holds git conflict markers: `memctl git settle` merges the two sides"
+            message = "has git conflict markers: `memctl git settle` merges the two sides"
             yield Problem(place.path, message, place.number, code=codes.BAD_RECORD)
         else:
-            message = "is not a readable message (left as it is, not in answers)"
+            message = "is not a readable message (left unchanged, not in results)"
             yield Problem(place.path, message, place.number, code=codes.BAD_RECORD)
 
 
@@ -74,33 +75,33 @@ def _repeated(places: Sequence[Place]) -> Iterator[Problem]:
             message = f"{each.message_id} occurs again in {last}"
             yield Problem(place.path, message, place.number, "remove the copy", codes.COPY)
         for place in each.versions[:-1]:
-            message = f"{each.message_id} differs in {last}, which answers use: delete one of the two"
+            message = f"{each.message_id} differs in {last}, which queries use: delete one of the two"
             yield Problem(place.path, message, place.number, code=codes.VERSIONS)
 
 
 def _misplaced(places: Sequence[Place]) -> Iterator[Problem]:
     for place in places:
         if place.read and place.read.message and transcript_scan.misplaced(place):
-            message = f"{place.read.message.message_id} was received in another month (it is still found)"
+            message = f"{place.read.message.message_id} was received in another month (queries find it anyway)"
             yield Problem(place.path, message, place.number, code=codes.MISPLACED)
 
 
 def _attachments(folder: UserFolder, places: Sequence[Place]) -> Iterator[Problem]:
     named: dict[str, list[Place]] = defaultdict(list)
     for place in places:
-        for name in transcripts.attachments_of(place.read.message) if place.read and place.read.message else ():
+        for name in attachments.names_in(place.read.message) if place.read and place.read.message else ():
             named[name].append(place)
     for name, users in named.items():
         if problem := transcript_scan.attachment_problem(folder, name):
-            message = f"the attachment {name} {problem}; only the beginning of the text is left"
+            message = f"the attachment {name} {problem}; only the beginning of the text remains"
             yield Problem(users[0].path, message, users[0].number, code=codes.ATTACHMENT)
     for name in transcript_scan.unused_attachments(folder):
         yield Problem(transcripts.attachment(name), "is used by no message", 0, "delete it", codes.UNUSED)
 
 
 def repair(folder: UserFolder, kinds: set[str], *, timeout: float) -> None:
-    """Remove lines that a crash cut off, copies of messages, and unused attachments, as the problems say. Everything is
-    checked again while the lock for adding messages is held."""
+    """Remove lines that a crash cut off, copies of messages, and unused attachments. Checks everything again, with the
+    lock for adding messages held."""
     with transcripts.locked(folder, timeout=timeout):
         if codes.TORN in kinds:
             for path in transcripts.files(folder):

@@ -1,4 +1,4 @@
-"""The user's name in `memory.json`, where the folder was renamed or copied."""
+"""The user's name in `memory.json` after the folder was renamed or copied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _USER_ID = re.compile(rb'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 def problems(folder: UserFolder, header: Mapping[str, Any]) -> Iterator[Problem]:
-    """The file has another name than the folder."""
+    """The file and the folder have different names."""
     named = header.get("user_id")
     if isinstance(named, str) and named != folder.name:
         message = f"`user_id` is {named}, but the folder is called {folder.name}"

@@ -1,1 +1,1 @@
-"""Documents that are asked together with memories: Markdown and text in `knowledge/`, and how others become that."""
+"""Documents, searched together with memories: Markdown and text in `knowledge/`, and conversion to these."""

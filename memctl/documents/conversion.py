@@ -1,6 +1,6 @@
-"""Documents from elsewhere: read with limits, and turned into Markdown where they are something else.
+"""Reading documents to add, with limits, and converting other formats to Markdown.
 
-The packages that read other formats are the extra `documents`, imported only when such a file comes.
+The packages for other formats are the extra `documents`; they are imported only if needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageE
 
 LARGEST_SOURCE = 64 * 1024 * 1024
 LARGEST_ADD = 32 * 1024 * 1024
-"""What one `add` takes: all of it is in the operation log, so that it can be undone."""
+"""The most that one `add` takes, as all of it goes into the operation log for undo."""
 
 MOST_FILES = 10_000
 
@@ -31,9 +31,9 @@ class Source:
     """A document to add.
 
     Args:
-        name: its path below what was named, with `/`; after a conversion with the ending `.md`.
+        name: its path below the added folder, with `/`; after a conversion with the ending `.md`.
         data: UTF-8 text.
-        converted_from: the name of the file it was made from, empty where it is that file.
+        converted_from: the name of the converted file; empty without a conversion.
     """
 
     name: str
@@ -54,14 +54,14 @@ def _extra_hint() -> str:
 
 
 def gather(path: Path, avoid: Path | None) -> tuple[list[Source], list[Skipped]]:
-    """The documents that a file or a folder holds, in the order of their names.
+    """The documents in a file or a folder, in the order of their names.
 
     Args:
-        avoid: the user's own folder, which must not be in what is added; None where there is none.
+        avoid: the user's own folder, which must not be part of what is added; None if there is none.
 
     Raises:
-        NotFoundError, StorageError: it is not there, or cannot be read.
-        UsageError, InvalidDataError: it is no document, or holds none.
+        NotFoundError, StorageError: it does not exist, or is unreadable.
+        UsageError, InvalidDataError: it is not a document, or contains none.
     """
     status = _status(path)
     if stat.S_ISREG(status.st_mode):
@@ -69,8 +69,8 @@ def gather(path: Path, avoid: Path | None) -> tuple[list[Source], list[Skipped]]
     if not stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{path} is neither a file nor a folder", hint="Name a Markdown or text file, or a folder.")
     if avoid is not None and _overlap(path.resolve(), avoid.resolve()):
-        hint = "Files below the user's folder `knowledge/` are read as they are; name one from elsewhere."
-        raise UsageError(f"{path} holds, or is in, the memory store itself", hint=hint)
+        hint = "Files below the user's folder `knowledge/` are read already; name another file or folder."
+        raise UsageError(f"{path} contains, or is in, the memory store itself", hint=hint)
     return _tree(path)
 
 
@@ -109,11 +109,11 @@ def _tree(root: Path) -> tuple[list[Source], list[Skipped]]:
         size += len(sources[-1].data)
         if size > LARGEST_ADD or len(sources) > MOST_FILES:
             raise UsageError(
-                f"{root} holds more than {LARGEST_ADD // 1024**2} MiB or {MOST_FILES} documents",
+                f"{root} has more than {LARGEST_ADD // 1024**2} MiB or {MOST_FILES} documents",
                 hint="Add it folder by folder, or copy it into the user's folder `knowledge/` yourself.",
             )
     if not sources:
-        raise UsageError(f"{root} holds no document that can be read", hint=_why_none(skipped))
+        raise UsageError(f"{root} has no readable document", hint=_why_none(skipped))
     return sources, skipped
 
 
@@ -123,7 +123,7 @@ def _why_none(skipped: list[Skipped]) -> str:
 
 
 def _names(root: Path, prefix: str) -> Iterator[tuple[str, str]]:
-    """Files of a folder in depth, those of hidden folders and hidden ones apart; and what is wrong with each."""
+    """The files of a folder, in depth, except hidden ones; each with what is wrong with it."""
     try:
         with os.scandir(root / prefix) as entries:
             ordered = sorted(entries, key=lambda entry: entry.name)
@@ -142,10 +142,10 @@ def _names(root: Path, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _source(path: Path, name: str) -> Source:
-    """One document, whose text is sure to be readable.
+    """One document with readable text.
 
     Raises:
-        UsageError, InvalidDataError, StorageError: it is none; why.
+        UsageError, InvalidDataError, StorageError: it is not a readable document; the message says why.
     """
     ending = Path(name).suffix.lower()
     known = ending in knowledge.SUFFIXES
@@ -158,7 +158,7 @@ def _source(path: Path, name: str) -> Source:
 
 
 def _read(path: Path, name: str) -> bytes:
-    """The file's bytes. It is opened so that a pipe cannot hold us, and looked at again once it is open."""
+    """The file's bytes. It is opened in a way that a pipe cannot block, and checked after opening."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(handle, "rb") as file:
@@ -177,11 +177,11 @@ def _read(path: Path, name: str) -> bytes:
 
 
 def _converted(data: bytes, name: str) -> bytes:
-    """A file of another format as Markdown, with front matter that says what it was.
+    """A file of another format as Markdown, with front matter that names the original.
 
     Raises:
         UsageError: the extra is not installed.
-        InvalidDataError: it cannot be read, or holds no text.
+        InvalidDataError: it is unreadable, or has no text.
     """
     try:
         body = _CONVERTERS[Path(name).suffix.lower()](data)
@@ -189,12 +189,12 @@ def _converted(data: bytes, name: str) -> bytes:
         raise UsageError(f"{name} is neither Markdown nor text", hint=_extra_hint()) from None
     except InvalidDataError as problem:
         raise InvalidDataError(problem.reason, path=name) from None
-    except Exception as problem:  # what a parser says of a broken file is its own affair
+    except Exception as problem:  # parsers raise all kinds of errors for broken files
         reason = " ".join(str(problem).split())[:200] or type(problem).__name__
         raise InvalidDataError(f"cannot be converted: {reason}", path=name) from None
     body = "".join(c for c in body if c in "\n\t" or c >= " ").encode("utf-8", "ignore").decode().strip()
     if not body:
-        raise InvalidDataError("holds no text (scanned pages need text recognition first)", path=name)
+        raise InvalidDataError("has no text (scanned pages need text recognition first)", path=name)
     origin = json.dumps(Path(name).name, ensure_ascii=False)
     return f"---\nconverted_from: {origin}\n---\n\n{body}\n".encode()
 
@@ -208,8 +208,8 @@ def _markdown(html: bytes | str) -> str:
     from markdownify import MarkdownConverter
 
     page = BeautifulSoup(html, "html.parser")
-    for gone in page(["script", "style", "template", "noscript", "head", "nav"]):
-        gone.decompose()
+    for part in page(["script", "style", "template", "noscript", "head", "nav"]):
+        part.decompose()
     return str(MarkdownConverter(heading_style="ATX", bullets="-", strip=["img"]).convert_soup(page))
 
 
@@ -222,13 +222,17 @@ def _from_docx(data: bytes) -> str:
 
 
 def _check_archive(data: bytes) -> None:
-    """Refuse an archive that unpacks to very much, or whose XML declares entities that would."""
+    """Refuse an archive that unpacks to too much data, or whose XML declares entities that could.
+
+    Raises:
+        InvalidDataError: it does.
+    """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = archive.infolist()
         if sum(part.file_size for part in parts) > LARGEST_SOURCE:
-            raise InvalidDataError("unpacks to more than it may")
+            raise InvalidDataError("unpacks to too much data")
         if any(b"<!DOCTYPE" in archive.read(part) for part in parts if part.filename.endswith((".xml", ".rels"))):
-            raise InvalidDataError("its XML has a document type, which no text processor writes")
+            raise InvalidDataError("its XML has a document type, which word processors do not write")
 
 
 def _from_pdf(data: bytes) -> str:

@@ -15,9 +15,9 @@ from memctl.core.formats import knowledge
 from memctl.core.models import DOCUMENTS, Change, Filters, Query, QueryResult, TextEdit
 from memctl.documents import conversion
 from memctl.documents.conversion import Skipped, Source
-from memctl.engine import healing
-from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.memories.asking import Asking
+from memctl.engine import retried
+from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
+from memctl.memories.querying import QueryEngine
 from memctl.storage.ports.view import View
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ ADDED, REPLACED, UNCHANGED = "added", "replaced", "unchanged"
 
 @dataclass(frozen=True)
 class Document:
-    """A document, by its path in the user's folder. `problem` says why it is not read, or not read again."""
+    """A document, by its path in the user's folder. `problem`: why it was not read, or not read again."""
 
     path: str
     size: int
@@ -37,7 +37,7 @@ class Document:
 
 @dataclass(frozen=True)
 class AddedDocument:
-    """A document that came in; `outcome` is `added`, `replaced` or `unchanged`."""
+    """An added document; `outcome` is `added`, `replaced` or `unchanged`."""
 
     path: str
     outcome: str
@@ -47,7 +47,7 @@ class AddedDocument:
 
 @dataclass(frozen=True)
 class AddedDocuments:
-    """What `add` did, and what it left out."""
+    """The added documents, and those left out."""
 
     documents: tuple[AddedDocument, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -55,7 +55,7 @@ class AddedDocuments:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A whole document, or one passage of it; lines count from 1, and `heading` is empty for a whole one."""
+    """A document or one of its passages; lines count from 1, and `heading` is empty for a document."""
 
     path: str
     line: int
@@ -65,13 +65,13 @@ class Excerpt:
 
 
 class Documents:
-    """Documents that are asked together with memories, as `store.documents`."""
+    """Documents: `store.documents`."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
-    def healed(self, action: Callable[[], T]) -> T:
-        return self._engine.healed(action)
+    def retry(self, action: Callable[[], T]) -> T:
+        return self._engine.retry(action)
 
     def add(
         self,
@@ -83,21 +83,22 @@ class Documents:
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> AddedDocuments:
-        """Copy a file, or all documents of a folder, into `knowledge/`. One operation, which `undo` takes back.
+        """Copy a file, or all documents of a folder, into `knowledge/`, as one operation that `undo` reverts.
 
         Args:
-            as_name: the name below `knowledge/` instead of its own; of a file, with `/` at the end, the folder for it.
-            replace: let it take the place of documents that say something else.
-            allow_secret: copy it even if a part of it looks like a secret.
+            as_name: the name below `knowledge/`, instead of its own; for a file, a name with `/` at the end is a
+                folder.
+            replace: replace documents with other contents.
+            allow_secret: copy it even if a part looks like a secret.
 
         Raises:
             NotFoundError, UsageError, InvalidDataError, StorageError: there is nothing to add.
-            RefusedError: a document of that name is there and says something else; or a part looks like a secret, and
-                the setting `secrets` is `refuse`. A folder's other documents are added, if there are any.
+            RefusedError: a document of that name exists and has other contents; or a part looks like a secret, and the
+                setting `secrets` is `refuse`. A folder's other documents are added, if there are any.
         """
         now = now or times.utc_now()
         if not str(path):
-            raise UsageError("no file is named")
+            raise UsageError("no file is given")
         given = Path(path).expanduser()
         self._engine.refresh()
         sources, skipped = conversion.gather(given, self._engine.storage.root)
@@ -116,7 +117,7 @@ class Documents:
         outcome = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
         return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit, *refused))
 
-    @healing
+    @retried
     def all(self) -> list[Document]:
         """Every document, by path."""
         self._engine.refresh()
@@ -125,26 +126,26 @@ class Documents:
     def _documents(self) -> list[Document]:
         return [Document(d.name, d.size, d.passages, d.problem) for d in self._engine.view().documents()]
 
-    @healing
+    @retried
     def show(self, name: str) -> Excerpt:
-        """A document, or with `NAME:LINE` the passage that holds this line (or the next one, for a blank line).
+        """A document, or for `NAME:LINE` the passage with this line (or the next one, for a blank line).
 
         Raises:
-            NotFoundError: there is no such document or line.
-            InvalidDataError, StorageError: it cannot be read.
+            NotFoundError: no such document or line.
+            InvalidDataError, StorageError: it is unreadable.
         """
         self._engine.refresh()
         name, line = self._place(name)
         path = self._matching(name)[0].path
         if path != _full(name):
-            raise NotFoundError(f"{name} is a folder", hint="`memctl knowledge list` shows the documents.")
+            raise NotFoundError(f"{name} is a folder", hint="`memctl knowledge list` lists the documents.")
         if line is not None:
             return self._passage(path, line)
         text = knowledge.decode(self._engine.view().read(path) or b"", path)
         return Excerpt(path, 1, text.rstrip("\n").count("\n") + 1, "", text)
 
     def _place(self, name: str) -> tuple[str, int | None]:
-        """Name and line; a document may itself be named with a colon and a number."""
+        """Name and line; a document's own name may have a colon and a number."""
         match = re.fullmatch(r"(.+):(\d{1,9})", name, re.DOTALL)
         if match is None or any(each.path == _full(name) for each in self._documents()):
             return name, None
@@ -156,34 +157,62 @@ class Documents:
         first = next((place for place in places if place["end_line"] >= line), None)
         if first is None or line < 1:
             raise NotFoundError(f"{path} has no passage at line {line}")
-        text = "".join(p.content for p in passages if p.metadata["line"] == first["line"])  # a line that is parted
+        text = "".join(p.content for p in passages if p.metadata["line"] == first["line"])  # a line in several passages
         return Excerpt(path, first["line"], first["end_line"], first["heading"], text)
 
     def search(self, question: str, top: int | None = None, *, now: datetime | None = None) -> QueryResult:
-        """Ask the documents alone. There is no receipt: passages are not judged."""
+        """Search only the documents. There is no receipt, as passages cannot be judged."""
         filters = Filters(only=DOCUMENTS)
-        asked = Query(question, top or self._engine.settings.query_top, filters, route=False)
-        return self._engine.query(asked, receipt=False, now=now)
+        request = Query(question, top or self._engine.settings.query_top, filters, route=False)
+        return self._engine.query(request, receipt=False, now=now)
 
-    def remove(self, names: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Document]:
-        """Delete documents, or folders of them; `undo` brings them back.
+    def save(
+        self, name: str, text: str, *, expected: str, allow_secret: bool = False, now: datetime | None = None
+    ) -> Document:
+        """Replace the text of a document, as an editor would.
+
+        Args:
+            expected: the text that the new one is based on.
+            allow_secret: save it even if a part that is not in `expected` looks like a secret.
 
         Raises:
-            NotFoundError: there is none of that name.
-            RefusedError: it is no regular file, or too large to be brought back.
+            NotFoundError: no document with this name.
+            ConflictError: its text is no longer `expected`.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
+        """
+        now = now or times.utc_now()
+        document = self._matching(name)[0]
+        text = sensitive.guarded(text, self._engine.secret_policy(allow_secret), document.path, known=expected)
+
+        def decide(view: View) -> tuple[Change, Document]:
+            before = view.read(document.path) or b""
+            if knowledge.decode(before, document.path) != expected:
+                raise ConflictError(f"{document.path} has changed in the meantime")
+            lines = text.replace("\n", "\r\n") if b"\r\n" in before else text
+            edit = TextEdit(document.path, before, lines.encode("utf-8", "surrogateescape"))
+            return Change("knowledge edit", texts=(edit,) if edit.before != edit.after else ()), document
+
+        return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
+
+    def remove(self, names: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Document]:
+        """Delete documents, or folders of them; `undo` restores them.
+
+        Raises:
+            NotFoundError: no document with this name.
+            RefusedError: it is not a regular file, or too large for undo.
         """
         now = now or times.utc_now()
         self._engine.refresh()
 
         def decide(view: View) -> tuple[Change, list[Document]]:
-            gone = list(dict.fromkeys(document for name in names for document in self._matching(name)))
-            edits = [TextEdit(document.path, _removable(view, document), None) for document in gone]
-            return Change("knowledge remove", texts=tuple(edits)), gone
+            removed = list(dict.fromkeys(document for name in names for document in self._matching(name)))
+            edits = [TextEdit(document.path, _removable(view, document), None) for document in removed]
+            return Change("knowledge remove", texts=tuple(edits)), removed
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
     def _matching(self, name: str) -> list[Document]:
-        """The document of a name, or those of the folder of that name."""
+        """The document with a name, or those in the folder with this name."""
         wanted = _full(name)
         known = self._documents()
         exact = [document for document in known if document.path == wanted]
@@ -194,7 +223,7 @@ class Documents:
 
 
 def _full(name: str) -> str:
-    """A document's path in the user's folder; `knowledge/` may be left out."""
+    """A document's path in the user's folder; `knowledge/` may be omitted."""
     plain = name.removeprefix("./")
     return plain if plain.startswith(knowledge.FOLDER) else knowledge.FOLDER + plain
 
@@ -204,14 +233,14 @@ def _near(name: str, known: Sequence[Document]) -> str:
 
     paths = [document.path for document in known]
     near = get_close_matches(_full(name), paths, 3, 0.7)
-    return f"Did you mean {' or '.join(near)}?" if near else "`memctl knowledge list` shows the documents."
+    return f"Did you mean {' or '.join(near)}?" if near else "`memctl knowledge list` lists the documents."
 
 
 def _base(given: Path, as_name: str) -> tuple[str, bool]:
-    """The path below `knowledge/` that was asked for, and whether it is a folder's.
+    """The requested path below `knowledge/`, and whether it is a folder.
 
     Raises:
-        UsageError: it leads elsewhere.
+        UsageError: the path is not allowed.
     """
     name = as_name.removeprefix(knowledge.FOLDER) or given.resolve().name
     folder = given.is_dir() or name.endswith("/")
@@ -223,13 +252,13 @@ def _base(given: Path, as_name: str) -> tuple[str, bool]:
 
 
 def _placed(sources: Sequence[Source], base: tuple[str, bool]) -> tuple[dict[str, Source], list[Skipped]]:
-    """Sources by their path in the user's folder, and those whose names will not do."""
+    """Sources by their path in the user's folder, and those with unusable names."""
     name, folder = base
     placed: dict[str, Source] = {}
     unfit = []
     for source in sorted(sources, key=lambda source: source.converted_from != ""):
         wanted = f"{name}/{source.name}" if folder else name or source.name
-        if knowledge.FOLDER + wanted in placed:  # two files of one name, such as a.md and a.pdf
+        if knowledge.FOLDER + wanted in placed:  # two files with one name, such as a.md and a.pdf
             wanted = f"{wanted.removesuffix('.md')}{Path(source.converted_from).suffix}.md"
         if reason := knowledge.unusable(wanted):
             unfit.append(Skipped(source.name, reason))
@@ -239,10 +268,10 @@ def _placed(sources: Sequence[Source], base: tuple[str, bool]) -> tuple[dict[str
 
 
 def _guarded(placed: Mapping[str, Source], policy: str, *, of_folder: bool) -> tuple[dict[str, Source], list[Skipped]]:
-    """Documents as they may be stored, and those of a folder that may not.
+    """The documents that may be stored, and those of a folder that may not, by the policy for secrets.
 
     Raises:
-        RefusedError: none of them may.
+        RefusedError: none may be stored.
     """
     refused = {path: place for path, source in placed.items() if (place := _secret_in(source, policy))}
     if refused and (not of_folder or len(refused) == len(placed)):
@@ -250,18 +279,18 @@ def _guarded(placed: Mapping[str, Source], policy: str, *, of_folder: bool) -> t
         raise sensitive.refusal(first.kind, f"{first.path}:{first.line}:{first.column}:")
     stored = {path: _safe(source, policy) for path, source in placed.items() if path not in refused}
     return stored, [
-        Skipped(place.path, f"line {place.line} holds what looks like {place.kind}") for place in refused.values()
+        Skipped(place.path, f"line {place.line} contains what looks like {place.kind}") for place in refused.values()
     ]
 
 
 def _secret_in(source: Source, policy: str) -> sensitive.Place | None:
-    """Where a document holds what looks like a secret, if these are refused."""
+    """The place of a likely secret in a document, if secrets are refused."""
     places = sensitive.in_text(_text(source), source.name) if policy == sensitive.REFUSE else []
     return places[0] if places else None
 
 
 def _safe(source: Source, policy: str) -> Source:
-    """A document with its secrets masked, if that is the policy."""
+    """The document with its secrets masked, if that is the policy."""
     text = _text(source)
     safe = sensitive.guarded(text, policy, source.name)
     return source if safe == text else with_data(source, data=safe.encode("utf-8", "surrogateescape"))
@@ -281,12 +310,12 @@ def _check_replaced(added: Sequence[AddedDocument], replace: bool) -> None:
     changed = [document.path for document in added if document.outcome == REPLACED]
     if changed and not replace:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        hint = "Nothing was changed. Add --replace to put the new text there, or --as NAME for another name."
-        raise RefusedError(f"{changed[0]}{more} is there already and says something else", hint=hint)
+        hint = "Nothing was changed. Add --replace to replace it, or --as NAME for another name."
+        raise RefusedError(f"{changed[0]}{more} exists already and has other contents", hint=hint)
 
 
 def _removable(view: View, document: Document) -> bytes:
-    """The bytes that `undo` will need."""
+    """The bytes that `undo` needs."""
     if not view.is_regular(document.path) or document.size > knowledge.LARGEST_FILE:
-        raise RefusedError(f"{document.path} could not be brought back", hint="Remove it yourself with `rm`.")
+        raise RefusedError(f"{document.path} could not be restored by undo", hint="Remove it yourself with `rm`.")
     return view.read(document.path) or b""

@@ -1,1 +1,1 @@
-"""How well one's own memories are found, measured with questions whose answers are known."""
+"""Measuring search quality on the user's own memories, with questions whose answers are known."""

@@ -11,7 +11,7 @@ from statistics import fmean
 CUTS = (1, 5, 10)
 
 EVIDENCE_SHARE = 0.8
-"""The share of a question's evidence that is enough to answer it, by which the size of a context is measured."""
+"""The share of a question's evidence that is enough to answer it, for measuring the size of a context."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ def judged(ranking: Sequence[str], gold: Collection[str]) -> Judgement:
 
     Args:
         ranking: ids, best first.
-        gold: ids that hold the evidence; at least one.
+        gold: ids of the evidence; at least one.
     """
     return by_ranks(ranks_of(ranking, gold))
 
 
 def ranks_of(ranking: Sequence[str], gold: Collection[str]) -> list[int | None]:
-    """The rank of each gold id, from 1; None where the ranking does not hold it."""
+    """The rank of each gold id, from 1; None if it is not in the ranking."""
     ranks = {name: len(ranking) - behind for behind, name in enumerate(reversed(ranking))}
     return [ranks.get(name) for name in sorted(set(gold))]
 
@@ -42,7 +42,7 @@ def ranks_of(ranking: Sequence[str], gold: Collection[str]) -> list[int | None]:
 def by_ranks(ranks: Sequence[int | None]) -> Judgement:
     """Judge an answer by the rank of each piece of evidence, from 1; None for a missing one.
 
-    One hit may hold several pieces; nDCG is at most 1 even then.
+    One hit may contain several pieces; nDCG is at most 1 even then.
     """
     present = [rank for rank in ranks if rank is not None]
     recall = tuple(sum(rank <= cut for rank in present) / len(ranks) for cut in CUTS)
@@ -52,7 +52,7 @@ def by_ranks(ranks: Sequence[int | None]) -> Judgement:
 
 
 def hits_to_evidence(ranks: Sequence[int | None]) -> int | None:
-    """How many hits hold `EVIDENCE_SHARE` of the evidence; None where all do not."""
+    """How many hits contain `EVIDENCE_SHARE` of the evidence; None if even all do not."""
     needed = ceil(EVIDENCE_SHARE * len(ranks))
     present = sorted(rank for rank in ranks if rank is not None)
     return present[needed - 1] if len(present) >= needed else None
@@ -69,7 +69,7 @@ def mean(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def interval(values: Sequence[float], seed: int = 7, rounds: int = 1000) -> tuple[float, float]:
-    """The 95 % bootstrap interval of a mean (or of a mean difference, where the values are paired differences)."""
+    """The 95 % bootstrap interval of a mean; with paired differences as values, of the mean difference."""
     chance = random.Random(seed)
     n = len(values)
     means = sorted(fmean(chance.choices(values, k=n)) for _ in range(rounds))

@@ -1,4 +1,4 @@
-"""Files of questions with their expected results: one JSON object a line, for `memctl eval`."""
+"""Files of questions with expected results, one JSON object per line, for `memctl eval`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FORM = """One JSON object a line:
   {"question": "what does Alice drink?", "expect": "Assam tea", "category": "taste"}
 
 question   the words of the query
-gold       ids of the memories that hold the answer: memctl's own, or those they were imported under
-expect     instead of gold: a text, or several, that a hit must hold
-category   of the question, for figures by category; may be left out"""
+gold       ids of the memories with the answer: memctl's own, or those they were imported under
+expect     instead of gold: a text, or several, that a hit must contain
+category   optional, for figures by category"""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question and its expected results: memories by their ids (`gold`), or any that hold a text (`expect`).
+    """A question and its expected results: memories by id (`gold`), or any with a text (`expect`).
 
-    `line` is its line in the file; 0 where it comes from no file.
+    `line` is its line in the file; 0 without a file.
     """
 
     text: str
@@ -71,10 +71,10 @@ def _question(entry: jsontext.Entry) -> Question:
     if not isinstance(text, str) or not text.strip():
         raise ValueError("has no text in `question`")
     if "gold" not in value and "expect" not in value:
-        raise ValueError("says neither in `gold` nor in `expect` what should be found")
+        raise ValueError("has neither `gold` nor `expect`")
     gold, expect = _texts(value, "gold"), _texts(value, "expect")
     if gold and expect:
-        raise ValueError("has both `gold` and `expect`: give the one or the other")
+        raise ValueError("has both `gold` and `expect`: give only one")
     category = value.get("category", "")
     return Question(text, gold, expect, category if isinstance(category, str) else str(category), entry.line)
 
@@ -93,14 +93,14 @@ def judged_good(judgements: Iterable[Feedback], memories: Mapping[str, Memory]) 
 
     Args:
         judgements: oldest first.
-        memories: those that an answer can hold today, by id.
+        memories: memories that an answer can contain today, by id.
     """
     scores: dict[str, dict[str, float]] = {}
     for judgement in judgements:
         if judgement.query.strip():
-            held = scores.setdefault(judgement.query, {})
-            held.update({memory_id: judgement.score for memory_id in judgement.ids if memory_id in memories})
-    good = {text: tuple(name for name, score in held.items() if score > 0) for text, held in scores.items()}
+            ratings = scores.setdefault(judgement.query, {})
+            ratings.update({memory_id: judgement.score for memory_id in judgement.ids if memory_id in memories})
+    good = {text: tuple(name for name, score in ratings.items() if score > 0) for text, ratings in scores.items()}
     return [Question(text, gold, (), memories[gold[0]].category) for text, gold in good.items() if gold]
 
 

@@ -1,4 +1,4 @@
-"""How well a store answers questions with known results. Nothing is written, and no use is counted."""
+"""Measuring how well a store answers questions with known results. Writes nothing and counts no uses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from memctl.evaluation import metrics
 from memctl.evaluation.metrics import Judgement
 from memctl.evaluation.questions import Question, judged_good
 from memctl.feedback.service import Judgements
-from memctl.memories.asking import NONE, Asking
+from memctl.memories.querying import NONE, QueryEngine
 from memctl.retrieval.rank import Weights
 
 LEAST_TOP = metrics.CUTS[-1]
 INSTEAD = 3
-"""How many hits are shown for a missed question."""
+"""How many hits to show for a missed question."""
 
 WORDS_ALONE, VECTORS_ALONE = "full text alone", "vectors alone"
 
@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One expected result: any of some memories, or any text that holds some words (normalised)."""
+    """One expected result: any of some memories, or any text with some words (normalised)."""
 
     label: str
     ids: frozenset[str] = frozenset()
@@ -43,12 +43,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Answered:
-    """A question, answered by one way of searching.
+    """The answer to a question by one way of searching.
 
     Args:
-        ranks: of each piece of evidence, from 1; None for a missing one.
-        tokens: of the hits that hold 80 % of the evidence; of all hits where they do not (`reached` is False).
-        hits: the first few.
+        ranks: the rank of each piece of evidence, from 1; None for a missing one.
+        tokens: tokens of the hits with 80 % of the evidence; of all hits if they do not have it (`reached` is False).
+        hits: the first hits.
     """
 
     question: Question
@@ -62,14 +62,14 @@ class Answered:
 
 @dataclass(frozen=True)
 class Figures:
-    """One way of searching over all questions.
+    """The figures of one way of searching over all questions.
 
     Args:
-        interval: 95 % bootstrap interval of the last recall.
+        interval: the 95 % bootstrap interval of the last recall.
         difference: the first way's last recall minus this one's, with its interval over paired questions; None for the
             first way itself.
-        milliseconds: p50 and p95 of a search without the refresh.
-        tokens: median to 80 % of the evidence; `reached` is the share of questions with so much evidence.
+        milliseconds: p50 and p95 of a search, without the refresh.
+        tokens: the median for 80 % of the evidence; `reached`: the share of questions that reach it.
     """
 
     name: str
@@ -83,13 +83,13 @@ class Figures:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How the ways of searching compare; the first is what `query` does.
+    """A comparison of ways of searching; the first is that of `query`.
 
     Args:
         top: the number of hits per question.
-        categories: of the questions, with their number and the first way's figures.
+        categories: the categories, with the number of questions and the first way's figures.
         answered: the first way's answers, in the order of the file.
-        notes: on what distorts the figures.
+        notes: what distorts the figures.
     """
 
     systems: tuple[Figures, ...]
@@ -107,7 +107,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _Way:
-    """A way of searching: with or without the embedding model, the weights of the signals, the reranker."""
+    """A way of searching: with or without the embedding model, with weights of the signals and a reranker."""
 
     name: str
     model: bool
@@ -116,9 +116,9 @@ class _Way:
 
 
 class Evaluations:
-    """Measuring the search on your own memories, as `store.evaluation`."""
+    """Measuring search quality on the user's own memories: `store.evaluation`."""
 
-    def __init__(self, engine: Asking, judgements: Judgements) -> None:
+    def __init__(self, engine: QueryEngine, judgements: Judgements) -> None:
         self._engine, self._judgements = engine, judgements
 
     def run(
@@ -131,22 +131,22 @@ class Evaluations:
         now: datetime | None = None,
         progress: Progress | None = None,
     ) -> Evaluation:
-        """Ask questions and compare the hits with the expected results.
+        """Run questions and compare the hits with the expected results.
 
         Args:
-            questions: at least one, as `checked` returns them.
-            top: number of hits, at least ten; the setting `query_top` where None.
-            rerank: instead of the reranker of the settings; `none` for none.
+            questions: at least one, from `checked`.
+            top: the number of hits, at least ten; default: the setting `query_top`.
+            rerank: overrides the reranker of the settings; `none` for none.
             baselines: also measure full text alone and vectors alone.
             progress: called with the number of finished searches.
 
         Raises:
-            NotFoundError: there is no question.
+            NotFoundError: there are no questions.
             ProviderError: the reranker fails.
             InvalidDataError, RefusedError: the files are unreadable.
         """
         if not questions:
-            raise NotFoundError("there is no question to ask", hint="`memctl eval --init FILE` explains the form.")
+            raise NotFoundError("there are no questions", hint="`memctl eval --init FILE` explains the format.")
         now = now or times.utc_now()
         report = self._engine.refresh(vectors=True)
         if report.blocked:
@@ -158,12 +158,12 @@ class Evaluations:
         answers: list[list[Answered]] = []
         for way in ways:
             search, of_way = self._search(way, now), []
-            search(Query(questions[0].text, top=top))  # loads models, so that no figure includes that
+            search(Query(questions[0].text, top=top))  # loads models, which no figure should include
             for question, wanted in zip(questions, evidence, strict=True):
                 of_way.append(self._answered(question, wanted, search, top))
                 done += 1
                 if progress:
-                    progress("asking", done, len(ways) * len(questions))
+                    progress("searching", done, len(ways) * len(questions))
             answers.append(of_way)
         notes = (*self._degraded(), *self._unanswerable(questions, evidence, now))
         figures = tuple(_figures(way.name, of, answers[0]) for way, of in zip(ways, answers, strict=True))
@@ -183,12 +183,12 @@ class Evaluations:
         return good, problems
 
     def judged_good(self) -> list[Question]:
-        """Questions whose answers were judged, with the useful memories: a first file of questions."""
+        """Past questions with the memories that were judged useful, for a first file of questions."""
         active = {memory.memory_id: memory for memory in self._engine.all() if memory.status == ACTIVE}
         return judged_good(self._judgements.all()[0], active)
 
     def expected(self, question: Question) -> list[Memory | str]:
-        """The expected results: memories, or texts that one must hold."""
+        """The expected results: memories, or texts that a memory must contain."""
         pieces: list[Memory | str] = []
         for piece in self._evidence(question):
             first = min(piece.ids, default="")
@@ -206,7 +206,7 @@ class Evaluations:
         """Ids of the memories with a name: an id or its beginning, an id of other software, the place of a passage.
 
         Raises:
-            NotFoundError: no memory has it, or several have.
+            NotFoundError: no memory has it, or several do.
         """
         if name.startswith(knowledge.FOLDER):
             passages = self._engine.search.document(name.rpartition(":")[0])
@@ -219,17 +219,17 @@ class Evaluations:
     def _unanswerable(
         self, questions: Sequence[Question], evidence: Sequence[Sequence[Evidence]], now: datetime
     ) -> Iterator[str]:
-        """A note on evidence that no answer can hold, and that lowers the figures."""
+        """A note on evidence that no answer can contain, which lowers the figures."""
         entries = [match.memory for match in self._engine.search.matching(Filters(only=MEMORIES), now)]
         ids = {memory.memory_id for memory in entries}
         wanted = {one for of in evidence for one in of}
         texts = [_normal(memory.content) for memory in entries] if any(one.words for one in wanted) else []
-        gone = {one for one in wanted if not (one.ids & ids or (one.words and any(one.words in t for t in texts)))}
-        lines = [str(q.line) for q, of in zip(questions, evidence, strict=True) if gone & set(of)]
+        missing = {one for one in wanted if not (one.ids & ids or (one.words and any(one.words in t for t in texts)))}
+        lines = [str(q.line) for q, of in zip(questions, evidence, strict=True) if missing & set(of)]
         if lines:
             places = ", ".join(lines[:10]) + (f" and {len(lines) - 10} more" if len(lines) > 10 else "")
             what = "archived, replaced, expired or not in the store"
-            yield f"line {places}: what should be found is {what}, so that no answer holds it; counted as missed"
+            yield f"line {places}: the expected result is {what}, so no answer contains it; counted as missed"
 
     def _degraded(self) -> Iterator[str]:
         yield from filter(None, (self._engine.embedder_problem, self._engine.unready()))
@@ -276,7 +276,7 @@ class Evaluations:
         return Answered(question, ranks, judgement, seconds, tokens, enough is not None, hits[:INSTEAD])
 
     def _text(self, hit: Hit) -> str:
-        """The text of a hit in which words are expected, with the reflection that matched."""
+        """The text of a hit for checking expected words, including the reflection that matched."""
         return _normal(self._engine.text_for_reranker(hit))
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from memctl.core.models import CONSTRAINT
 from memctl.extraction import clauses, extract, phrases, reported, statements
-from memctl.extraction.extract import Proposal, Utterance
+from memctl.extraction.proposals import Proposal, Utterance
 
 PLAIN, RULE = "plain", "rule"
 """Names of what found nothing, and of what found a rule that only a saved text can be."""

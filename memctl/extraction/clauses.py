@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 
+from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences as sentences_of
 from memctl.extraction import statements, words
+from memctl.extraction.words import worded
 
 LONGEST_SENTENCE = 400
 """Characters; a longer one is pasted material, not something a person says about themselves."""
@@ -62,10 +64,6 @@ _CODE = r"(?s)(?P<ticks>`{3,}|~{3,}).*?(?:(?P=ticks)|\Z)"
 _RECALLED_ITEM = r"(?m)^[^\S\n]*[-*]\s*\[[^\]\n]*\bmem_\d{8}_[0-9a-f]+\][^\n]*(?:\n[ \t]{2,}\S[^\n]*)*"
 _QUOTED_LINE = r"(?m)^[^\S\n]*[>\uff1e].*$"
 _TRIPLE_QUOTES = r"(?s)(?P<quotes>\"{3}|'{3}).*?(?:(?P=quotes)|\Z)"
-_ABOUT_ONESELF = (
-    r"\b(?:i|i'm|i've|me|my|mine|we|our|us|remember|note|notes|reminder|fyi|ps|update|news|background|context|preferences?|"
-    r"profile|info|details|facts?|things?|rules?|btw)\b|我|咱|记住|记得|备注|更新|背景|偏好|情况|要求|规则|提醒|注意|补充|另外|信息"
-)
 _HERE_IS = r"^\s*(?:here(?:'s| is| are)\b|below is\b|以下是|下面是)"
 _LONGEST_INTRODUCTION = 120
 
@@ -87,7 +85,6 @@ _WORKED_ON = (
 
 _PARTS = r"(?<=[.!?]\s)|(?<=[。！？，])"
 
-_SALUTATION = r"^dear\s+(?!assistant\b|ai\b|bot\b|memory\b)[^.?!]{1,40}$|^to whom it may concern\W*$"
 
 _BULLET = r"(?m)^[^\S\n]*(?:[-*•·]|\d{1,2}[.)])[^\S\n]+(?=\S)"
 _NAMED = r"(?m)^[^\S\n]*(?:\[?\d{1,2}:\d\d\]?[^\S\n]*)?(?:[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,6})\s?[:：][^\S\n]*(?=\S)"
@@ -109,7 +106,7 @@ def own_words(message: str) -> str:
     text = _INVISIBLE.sub("", message.replace("’", "'").replace("\r", "\n"))
     for pattern in (_FENCE, _CODE, _TRIPLE_QUOTES, _RECALLED_ITEM, _QUOTED_LINE):
         text = _re(pattern).sub("\n", text)
-    text = _re(_LONG_QUOTATION).sub(_hidden_if_spoken, text)
+    text = worded("long_quotation").sub(_hidden_if_spoken, text)
     text = _re(_BULLET).sub("", text)
     if len(_re(_NAMED, 0).findall(text)) > 1:
         text = _re(_TURN, 0).sub("\n", text)
@@ -141,10 +138,10 @@ def _announces(line: str, after: str = "-") -> bool:
     below = not after.strip() or line.endswith((":", "："))
     if below and _re(_GIVEN_BELOW).search(line) and _re(_WORKED_ON).search(line):
         return True
-    if _re(_SALUTATION).search(line) or (_re(_GIVEN).search(line) and _re(_WORKED_ON).search(line)):
+    if worded("salutation").search(line) or (_re(_GIVEN).search(line) and _re(_WORKED_ON).search(line)):
         return True
     introduces = line.endswith((":", "：")) or _re(_HERE_IS).search(line) or _re(_NAME_AND_TIME, 0).search(line)
-    return bool(introduces) and not _re(_ABOUT_ONESELF).search(line)
+    return bool(introduces) and not worded("about_oneself").search(line)
 
 
 _MARKUP = r"<\s*(?P<ends>/?)\s*(?P<name>[a-z][\w.:-]{0,40})\b[^<>\n]{0,300}>"
@@ -171,55 +168,21 @@ def _without_elements(text: str) -> str:
     return "\n".join([*kept, text[at:]])
 
 
-_SECRET = (
-    r"(?:\b(?:pass(?:word|phrase|code)s?|pin(?: code| number)?|secret|api[ _-]?keys?|access tokens?|private keys?|"
-    r"credit card|card number|cvv|social security|ssn|iban)\b|密码|口令|密钥|验证码|信用卡|银行卡|身份证|卡号)"
-    r"(?:[^.。？?]{0,30}(?:\b(?:is|are|was|ends?|starts?)\b|[=:：是为]|'s )|[^.。？?]{0,16}\d)"
-)
-"""A secret and what it is; merely to speak of passwords gives none away."""
-
-
 def secret(text: str) -> bool:
     """Whether a sentence gives something away that must not be kept, such as a password."""
-    return _re(_SECRET).search(text) is not None
+    return worded("secret").search(text) is not None
 
 
 # Sentences
 
 _SEMICOLON = r"(?<=;)"
 
-_MATERIAL = (
-    r"^\W*(?:(?:please|pls|can you|could you|would you|help me(?: to)?|now)[ ,]+)*"
-    r"(?:(?:translate|proofread|rewrite|rephrase|summari[sz]e|paraphrase|polish|role-?play|act as|pretend|imagine|"
-    r"correct this|correct the|classify|analy[sz]e this)\b"
-    r"|(?:write|make up|tell|compose|draft|generate)\b.{0,30}\b(?:story|poem|song|dialogue|scene|monologue|speech|bio|"
-    r"cover letter|profile|toast|vows?|listing|application|statement|obituary|eulogy|joke|tweet|sentences?|examples?|e-?mails?|mail|letter|message|text|reply|note|post|paragraph|essay|caption|script|resignation|announcement)\b)"
-    r"|^\W*(?:here(?:'s| is) )?(?:(?:my|the|a|this|first|new) )*(?:draft|letter|script|lyrics|quote|paragraph|essay|story|poem|dialogue|caption|translation|transcript|subject|dear \w+)\s*(?:[:：]|,\s*$)"
-    r"|^\W*(?:the|this|an?|following) (?:\w+ )?(?:e-?mail|text|message|sentence|example)\s*[:：]\s"
-    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:翻译|润色|改写|校对|总结一下|概括|扮演|假装|想象|造句|仿写|改一下这|分析一下这)"
-    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:写|编|讲|生成)(?:一?[个首篇段封条份]).{0,8}(?:故事|诗|歌|对话|小说|剧本|演讲|例子|作文|信|邮件|短信|消息|通知|文案|简历|介绍|回复|朋友圈|留言|台词)"
-    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*把[^。！？]{0,14}(?:翻译|改写|润色|缩写|扩写|改成|译成|翻成)"
-    r"|^.{0,12}(?:草稿|原文|台词|歌词|例句|作文|文案|译文|面试题|题目|聊天记录|对话|朋友圈|采访|自我介绍)是?[：:]"
-    r"|^\W*(?:请|帮我|帮忙|麻烦|给我|你|用第一人称)*(?:写|编|讲|生成|拟|起草|改|检查|缩写|扩写|修改|校对|看看|翻)[^。！？]{0,12}[：:]"
-    r"|^\W*(?:is|are) (?:this|the following|these)\b.{0,20}\b(?:sentences?|text|grammar|phrase|correct|right|ok)\b"
-    r"|^\W*(?:turn|convert|change) (?:this|it|the following) (?:in)?to\b"
-    r"|\brole-?play(?:ing)?\b|^.{0,12}(?:角色扮演|演一下)"
-    r"|^\W*(?:make (?:it|this)|shorten|fix|improve|edit|check|review|rhyme|continue|complete|explain|grade|rate)\b[^.?!]{0,40}[:：]\s"
-)
-_TASK_COLON = (
-    r"^(?!.{0,60}\b(?:i|i'm|my|our|we)\b.{0,40}:)[a-z][^.?!:]{0,50}\b(?:this|these|the following|below|(?:in)?to [A-Z]\w+|in [A-Z]\w+|for me|pls|please)\b[^.?!:]{0,20}:\s*\S"
-    r"|^[^。！？：:]{0,14}(?:这|下面|以下|下文|[译翻改]|加标点|病句|造句|总结|概括|缩写|扩写|润色|分析)[^。！？：:]{0,10}[：:].*\S"
-)
-"""A task, a colon, and what it is to be done with."""
 
-_ABOUT_ABOVE = (
-    r"(?:这[句段]话?|上面[这那]?[句段]|以上)[^。！？\n]{0,14}(?:怎么|翻|译|语法|改|意思|对吗|润色|哪里|英文|中文)"
-    r"|(?:is|are|does|what|can you|could you|please|how)\b[^.?!\n]{0,30}\b(?:this|that|the above|these) (?:sentences?|phrase|line|grammar|paragraph|wording)\b(?! (?:in|of|from) )"
-)
-"""A question about the language of what stands before it, which is then an example."""
+_WHOM_IT_IS_FOR = r"^(?:it|this|that)(?:'s| is| goes| will go) (?:for|to) (?:my|our)\b"
+"""Behind such a task it is still the user who speaks."""
+
 
 _OWN_STATE = r"\b(?:about me|my)\b|我的?(?:情况|信息|资料|偏好|要求|习惯)"
-_ANNOUNCED = r"(?:\b(?:says?|said|wrote|writes|replied|asked|message|e-?mail|text|review|post|lyrics?)\b|说|写道|回复|原文|如下|内容)[^.。]{0,20}[:：]\s*$"
 
 
 def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sentence]:
@@ -229,18 +192,20 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
         echoes: sentences another wrote before, as `squashed` gives them, which the user merely repeats.
     """
     parts = list(split(text))
-    if any(_re(_ABOUT_ABOVE).match(said) for said in parts[1:]):
+    if any(worded("about_above").match(said) for said in parts[1:]):
         return
-    for said in parts:
-        if not statements.requested(said) and _begins_material(said):
+    for said, after in zip_longest(parts, parts[1:], fillvalue=""):
+        if not (statements.requested(said) or statements.leaves_out_subject(said)) and _begins_material(said):
+            if _re(_WHOM_IT_IS_FOR).match(after):
+                yield read(after)
             return
         if len(said) <= LONGEST_SENTENCE and not secret(said) and squashed(said) not in echoes:
             yield read(said)
 
 
 def _begins_material(said: str) -> bool:
-    announces = _re(_ANNOUNCED).search(said) and not _re(_OWN_STATE).search(said)
-    return bool(_re(_MATERIAL).search(said) or announces or _re(_TASK_COLON).search(said))
+    announces = worded("announced").search(said) and not _re(_OWN_STATE).search(said)
+    return bool(worded("material").search(said) or announces or worded("task_colon").search(said))
 
 
 def split(text: str) -> Iterator[str]:
@@ -256,20 +221,6 @@ def squashed(text: str) -> str:
 
 # Clauses
 
-_BREAK = (
-    r"(?:(?<!\d),\s|(?<=\d),\s(?!\d{4}\b)|[，；（）—–]|[;:()]\s|\s[-(]\s?|：)"
-    r"|\s+(?:and|but|so|because|since|though|although|while|whereas|which is why)\s+"
-    r"(?=(?:i|i'm|i've|we|we're|my|our|please|don't|then)\b)"
-    r"|\s+(?=and\s+(?:work|live|speak|love|like|hate|prefer|use|play|am)\b)"
-)
-_FILLER = (
-    r"^(?:(?:hi|hey|hello|well|so|actually|also|oh|ok|okay|yes|yeah|yep|no|and|but|because|btw|by the way|fyi|honestly|"
-    r"personally|in fact|sorry|thanks|thank you|just so you know|for context|for the record|note that|these days|nowadays|"
-    r"currently|right now|to be clear|to be honest|anyway|plus|of course|sure|right|there(?=,)|then|since|though|as you know|"
-    r"as i said|like i said|(?:it |as it )?turn(?:s|ed) out(?: that)?|(?:so )?(?:a )?(?:quick|small|little) update|update|good news|bad news|long story short|i should mention(?: that)?|in my free time)\b[\s,!.]*"
-    r"|(?:嗯|哦|啊|对了|其实|另外|还有|而且|不过|但是|但|因为|由于|所以|是的|你好|顺便说一下|顺便说|顺便|话说|补充一下|说实话|目前|现在|最近|"
-    r"那个|就是|这样|好的|比起[^，]{1,8}[，,])[，,！\s]*)+"
-)
 _HEDGES: tuple[tuple[str, float], ...] = (
     (
         r"\b(?:maybe|perhaps|possibly|might|may be|not (?:really |entirely |quite )?sure|unsure|no idea|who knows)\b"
@@ -283,29 +234,10 @@ _HEDGES: tuple[tuple[str, float], ...] = (
         WEAK_HEDGE,
     ),
 )
-_HEDGED_START = (
-    r"^(?:(?:maybe|perhaps|possibly|probably|presumably|apparently|i (?:kind of |sort of )?(?:think|guess|suppose|believe|"
-    r"assume|suspect|feel like)(?: that)?|it seems(?: that| like)?|as far as i know|afaik|i'm not (?:really |entirely |quite )?sure,? but)[\s,]+"
-    r"|(?:可能|也许|或许|大概|好像|似乎|估计|说不定|没准|应该是|我觉得|我猜|我想是|貌似)[，,\s]*)+"
-)
-_CONDITION_EN = (
-    r"\b(?:if|unless|suppose|supposing|imagine|pretend|assuming|wish|whether|let's say|in case|say i|would have|"
-    r"were i|had i|as though|as if|hypothetically)\b"
-)
 _CONDITION_ZH = r"如果|要是|假如|假设|假装|万一|除非|倘若|假使|的话|若是|想象|比如说我|例如我|就好了"
-_REPORT = (
-    r"^(?!i\b|i'|we\b|we').*(?<!\bi )\b(?:says?|said|told|tells|thinks?|thought|claims?|wrote|asks?|asked|believes?|insists?)\b"
-    r"|\baccording to\b|\bfor example\b|\be\.g\.|\bas .{1,20} says?\b|^(?:quote|example|title|subject|lyrics?)$"
-    r"|(?:^|[^我们])(?:(?<![小传学])说(?![日英法德俄中韩粤汉文话得服明法好定])|认为|以为|告诉|写道|声称|问我|问：|听说)"
-    r"|^(?!我觉|我也觉).*觉得|^例如|^比如|根据"
-)
 _OWN_REPORT = r"^(?:我|我们)(?:也|还|都|就|刚|早|不)*(?:说|会说|能说|告诉|认为|以为)"
 _SUBJECT_LEFT_OUT_EN = r"^and\s+(?=(?:work|live|speak|love|like|hate|prefer|use|play|am)\b)"
-_SUBJECT_LEFT_OUT_ZH = r"^(?=(?:也|还|平时|一直|不|最|特别|很|更|非常)*(?:住在|搬[到去回来]|喜欢|讨厌|爱吃|爱喝|会说|会弹|对.{1,12}过敏|在.{1,15}工作|在.{1,10}上班|在.{1,10}(?:当|做)))"
-_STATES_NOW = r"^(?:i|we)(?:'m| am|'re| are| (?:\w+ )?(?:work|live|speak|love|like|hate|prefer|use|play|enjoy))\b|^我"
-"""A clause after which "and love …" has the same subject."""
 
-_QUOTES = r"“([^”]*)”|「([^」]*)」|『([^』]*)』|\"([^\"]*)\"|(?<!\w)'([^']*\s[^']*)'(?!\w)|‘([^’]*)’"
 _SOMEBODYS_WORDS = r"\b(?:i|i'm|my|me|we|you)\b|我|你"
 
 
@@ -315,9 +247,9 @@ _TYPED = r"\b(i(?=m\b|ve\b)|(?:do|does|did|is|are|was|ca|wo)n(?=t\b))(m|ve|t)\b"
 
 def read(said: str) -> Sentence:
     """A sentence and what it states."""
-    text = _plainer(typed(_re(_QUOTES).sub(_without_quotation, said)))
+    text = _plainer(typed(worded("quotes").sub(_without_quotation, said)))
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
-    conditional = _re(_CONDITION_EN).search(text) or _re(_CONDITION_ZH).search(text)
+    conditional = worded("condition_en").search(text) or _re(_CONDITION_ZH).search(text)
     return Sentence(said, tuple(_stated(text, asks)), asks, conditional is not None)
 
 
@@ -326,27 +258,43 @@ def typed(text: str) -> str:
     return _re(_TYPED).sub(lambda found: f"{found[1]}'{found[2]}", text)
 
 
-_KIN = r"(?:my|our) (?:[\w-]+ ){0,2}?{kin}"
+_KIN = r"(?:(?:my|our) (?:[\w-]+ ){0,2}?{kin}|the {the_one})"
+_KIN_ZH = r"我(?:们|家)*的?{kin}|{named_kin}"
+_NAME = "{person_name}"
 _PLAINER = (
-    (rf"(?<!\w)(?-i:([A-Z]\w+)), ({_KIN}),(?= )", r"\2 \1"),
-    (rf"\b({_KIN}), (?-i:([A-Z]\w+)),(?= )", r"\1 \2"),
+    (rf"(?<!\w)({_NAME}), ({_KIN}),(?= )", r"\2 \1"),
+    (rf"\b({_KIN}), ({_NAME}),(?= )", r"\1 \2"),
     (rf"\b{_KIN}(?: (?-i:[A-Z]\w+))? and i\b", "we"),
-    (
-        r"^(?:my|the|our) (?:doctor|doc|gp|consultant|dentist|specialist|nurse)s? (?:says?|said|told me|tells me)(?: that)? (?=(?:i|my)\b)",
-        "",
-    ),
-)
-"""Wordings that come to the same: "Mia, my daughter, …" is "my daughter Mia …"; a doctor's word counts."""
+    (r"\b((?:my|our) [\w'-]+), (?:the|my|our|both|which|a|an)\b [^,]{2,30},(?= (?:is|are|has|have|was|wants?|needs?|can't)\b)", r"\1"),
+    (r"(for (?:\w+ ){1,2}(?:years?|months?|decades?)|\b(?:called|named|lives?|works?) [^,.]{2,30}) now(?=$|[,.!;])", r"\1"),
+)  # fmt: skip
+"""Wordings that come to the same: "Mia, my daughter, …" is "my daughter Mia …"."""
 
 
 def _plainer(text: str) -> str:
     for form, plain in _PLAINER:
         text = words.pattern(words.ENGLISH, form).sub(plain, text)
-    return _re(r"^(?:医生|大夫)(?:说|讲|告诉我|诊断)(?=我)").sub("", text)
+    return text
 
 
-_LONG_QUOTATION = r"(?<![\w\"])\"[^\"\n]{30,2000}\"(?!\w)|“[^“”]{30,2000}”|「[^「」]{30,2000}」|『[^『』]{30,2000}』"
-"""Of several sentences, perhaps: it must go before these are told apart."""
+_RELATIVE = rf"(?<!\w)({_KIN}(?: {_NAME})?),? who (?=(?:'s|is|has|can't|never|only|[a-z]+s|[a-z]+ed)\b)([^,.;?!]{{4,}})"
+"""What is said of somebody near by the way, whatever the sentence asks."""
+
+_PRONOUN = r"^(?:(?:he|she|they|it)(?=(?:'s|'ve|'re)?\s)|[他她它]们?)"
+
+
+def _relatives(text: str) -> Iterator[Clause]:
+    for match in words.pattern(words.ENGLISH, _RELATIVE).finditer(text):
+        yield Clause(f"{match[1]} {match[2]}", hedged(match[0]))
+
+
+def _of_somebody(clause: str, before: str) -> str:
+    """A clause about "him" as one about the only person near that was spoken of before it in the sentence."""
+    if not _re(_PRONOUN).match(clause):
+        return clause
+    language, form = (words.CHINESE, _KIN_ZH) if has_chinese(before) else (words.ENGLISH, rf"{_KIN}(?: {_NAME})?(?!\w)")
+    near = {match[0] for match in words.pattern(language, form).finditer(before)}
+    return _re(_PRONOUN).sub(near.pop(), clause) if len(near) == 1 else clause
 
 
 def _hidden_if_spoken(match: re.Match[str]) -> str:
@@ -363,21 +311,32 @@ def _stated(text: str, asks: bool) -> Iterator[Clause]:
     """The clauses up to the first that asks, sets a condition or reports what others say."""
     if _re(_CONDITION_ZH).search(text):
         return
-    if condition := _re(_CONDITION_EN).search(text):
+    if condition := worded("condition_en").search(text):
         text = text[: condition.start()]
-    parts = [part.strip(' .!。！…"~～') for part in _re(_BREAK).split(text.rstrip("?？")) if part and part.strip()]
+    yield from _relatives(text)
+    parts = [part.strip(' .!。！…"~～') for part in worded("break").split(text.rstrip("?？")) if part and part.strip()]
     if asks:
         parts = parts[: _first_question(parts)]
     subject = False
     for number, part in enumerate(parts):
-        clause = _opened(part, subject)
-        if _asking(clause) or (_re(_REPORT).search(clause) and not _re(_OWN_REPORT).search(clause)):
+        clause = _of_somebody(_opened(part, subject, number == 0), " ".join(parts[:number]))
+        if _asking(clause) or _reports(clause):
             return
-        subject = _re(_STATES_NOW).match(clause) is not None
+        subject = worded("states_now").match(clause) is not None
         bare = opened(clause)
         if bare:
             around = " ".join(near for near in parts[max(0, number - 1) : number + 2] if _only_hedges(near))
-            yield Clause(bare, hedged(clause if around in clause else f"{clause} {around}"))
+            certainty = hedged(clause if around in clause else f"{clause} {around}")
+            yield Clause(bare, certainty)
+            if advised := statements.advised(bare):
+                yield Clause(bare[advised:], certainty)
+
+
+def _reports(clause: str) -> bool:
+    """Whether a clause says what others say, of whom nobody asked it: a vet's word counts."""
+    return worded("report").search(clause) is not None and not (
+        statements.advised(clause, of_anybody=True) or _re(_OWN_REPORT).search(clause)
+    )
 
 
 def _only_hedges(part: str) -> bool:
@@ -389,18 +348,20 @@ def _only_hedges(part: str) -> bool:
     )
 
 
-def _opened(part: str, subject: bool) -> str:
-    """A clause without what opens it, and with the subject that the one before gave it."""
+def _opened(part: str, subject: bool, first: bool) -> str:
+    """A clause without what opens it, and with the subject that the one before gave it, or that is the writer."""
     if subject and _re(_SUBJECT_LEFT_OUT_EN).search(part):
         return _re(_SUBJECT_LEFT_OUT_EN).sub("I ", part)
-    part = _re(_FILLER).sub("", part).strip()
-    return f"我{part}" if subject and _re(_SUBJECT_LEFT_OUT_ZH).search(part) else part
+    part = worded("filler").sub("", part).strip()
+    if (first or subject) and statements.leaves_out_subject(part):
+        return f"I {part[0].lower()}{part[1:]}"
+    return f"我{part}" if subject and worded("subject_left_out_zh").search(part) else part
 
 
 def opened(text: str) -> str:
     """A sentence without what opens it."""
-    start = _re(_HEDGED_START).match(text)
-    return _re(_FILLER).sub("", text[start.end() :] if start else text).strip()
+    start = worded("hedged_start").match(text)
+    return worded("filler").sub("", text[start.end() :] if start else text).strip()
 
 
 def hedged(text: str) -> float:
@@ -414,29 +375,16 @@ def hedged(text: str) -> float:
 
 # Questions
 
-_ASKS_EN = (
-    r"^(?:and |but |so |or |then )?(?:what|how|can|could|should|shall|is|are|am|do|does|did|where|which|who|whose|why|when|"
-    r"any|would|will|have you|has|may|might i|isn't|aren't|don't you|doesn't|can't you|won't|was|were)\b"
-)
-_ASKS_ZH = (
-    r"什么|怎么|怎样|如何|哪|谁|多少|几[个点时岁号]|是否|能不能|可不可以|要不要|是不是|有没有|会不会|该不该|好不好|对不对|为何|为什么|吗|"
-    r"^(?:请问|能|能否|可以|可否)"
-)
-_TAG_QUESTION = (
-    r"^(?:right|correct|no|yes|ok|okay|isn't it|don't i|do i|am i|aren't i|eh|huh|remember|true|or not|you know"
-    r"|对吧|对吗|是吧|是吗|不是吗|没错吧|好吗|吧|对不对|是不是)$"
-)
-
 
 def _first_question(parts: list[str]) -> int:
     """How many clauses before the one that asks, which is the last where none is known to; none where only a tag asks."""
-    if not parts or _re(_TAG_QUESTION).search(parts[-1]) or len(parts) == 1:
+    if not parts or worded("tag_question").search(parts[-1]) or len(parts) == 1:
         return 0
     for number, part in enumerate(parts):
-        if _asking(_re(_FILLER).sub("", part)):
+        if _asking(worded("filler").sub("", part)):
             return number
     return len(parts) - 1
 
 
 def _asking(clause: str) -> bool:
-    return _re(_ASKS_EN).search(clause) is not None or _re(_ASKS_ZH).search(clause) is not None
+    return worded("asks_en").search(clause) is not None or worded("asks_zh").search(clause) is not None

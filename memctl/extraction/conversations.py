@@ -9,7 +9,7 @@ from typing import Any
 
 from memctl.core import times
 from memctl.errors import InvalidDataError
-from memctl.extraction.extract import USER_ROLES, Utterance, is_user
+from memctl.extraction.proposals import USER_ROLES, Utterance, is_user
 from memctl.transfer import jsontext
 from memctl.transfer.jsontext import BrokenError, Entry
 

@@ -7,86 +7,40 @@ then read. What they do not know is compared by its words: see `memctl.extractio
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-
-@dataclass(frozen=True)
-class Change:
-    """What one or two clauses say has changed.
-
-    `holds` and `gone` are plain clauses for what is so now and what is not, in wordings of which the rules may know one.
-    `old` and `new` are the two values where a contrast names them, and `frame` is what they are values of: empty where
-    only the context tells ("no, not Porto but Braga"). `thing` is what the user gave up. `firm`: the wording itself
-    speaks of a change; a plain denial ("I'm not a nurse") does not.
-    """
-
-    holds: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    old: str = ""
-    new: str = ""
-    frame: str = ""
-    thing: str = ""
-    key: str = ""
-    firm: bool = True
-
-
-_Read = Callable[[re.Match[str]], Change | None]
-
-
-@cache
-def _re(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
+from memctl.extraction.changes import Change, Read, address, plainly
+from memctl.extraction.chinese_corrections import CHINESE
+from memctl.extraction.words import worded
 
 # Words that mark a correction
-
-_REPAIR = (
-    r"^\W*(?:(?:no|nope|sorry|wait|oops|ah|oh|hm+|well|ok|okay|hang on|hold on|my bad|my mistake)[\s,.!—–-]+){0,3}"
-    r"(?:(?:no|nope|wait|oops|correction|actually|scratch that|not quite|strike that)(?=[\s,.!:;—–-])|sorry(?=[,.:;—–-])|"
-    r"i (?:mis(?:spoke|typed|wrote|stated|remembered)|was wrong|made a (?:mistake|typo)|meant|mean\b|got (?:that|it) wrong|said (?:that|it) wrong)|"
-    r"(?:that|this|it)(?:'s| is| was) (?:wrong|not right|incorrect|not correct|a mistake|outdated|out of date|no longer (?:true|right|correct))|"
-    r"you(?:'ve| have)? (?:got|have|had|wrote|remember(?:ed)?) (?:that|it|my .{1,20}?|me) (?:wrong|incorrectly)|you(?:'re| are) (?:wrong|mistaken)|"
-    r"let me (?:correct|fix)|to correct (?:myself|that|you)|i (?:have|need|want|should) to correct|small correction|one correction)"
-    r"|^\W*(?:哦|啊|嗯|等等|等一下|抱歉|不好意思|对不起|诶|哎)*[，,。！\s]*(?:不对|不是(?=[，,。！\s]|的[，,。])|错了|不不|(?:我)?(?:刚才|刚刚|之前|上次)?(?:说|写|打|记|弄|搞|讲)错了|更正|纠正|"
-    r"更改一下|你(?:说|记|写|弄|搞)错了|你记的不对|其实|准确(?:地|来)?说|应该是|我(?:的意思)?是说|我指的是)"
-)
-_NOW = (
-    r"\b(?:now|nowadays|these days|as of|no longer|any ?more|any longer|instead|actually|recently|finally|moved|relocated|new|changed|switched|"
-    r"renamed|became|turned out|since (?:last|this|yesterday|today|january|february|march|april|may|june|july|august|september|october|november|december))\b"
-    r"|现在|如今|目前|已经|改|换|搬|不再|从今|以后|刚(?=[搬换入加到])|其实|变成|新"
-)
-_FURTHER = (
-    r"\b(?:other|another|second|also|too|as well|both|either)\b|另一|另外|还有|我(?:们)?(?:也|还)|还(?=在|用|养|会)"
-)
-_JOKES = r"\b(?:kidding|joking|j/k|pretend|for example|april fool\w*)\b|开玩笑|逗你|例如|假装"
 
 
 def repairs(text: str) -> bool:
     """Whether a sentence opens as one that sets something right."""
-    return _re(_REPAIR).search(text) is not None
+    return worded("repair").search(text) is not None
 
 
 def announces(text: str) -> bool:
     """Whether a sentence says nothing but that the next one sets something right."""
-    match = _re(_REPAIR).search(text)
+    match = worded("repair").search(text)
     return match is not None and len(text[match.end() :].strip(" .!,。！，了:：一下")) <= 6
 
 
 def marked(text: str) -> bool:
     """Whether a sentence says that something is otherwise than it was, or than it was said."""
-    return repairs(text) or _re(_NOW).search(text) is not None
+    return repairs(text) or worded("now").search(text) is not None
 
 
 def excepted(text: str) -> bool:
     """Whether a clause speaks of something further ("my other sister"): nothing is taken back by it."""
-    return _re(_FURTHER).search(text) is not None
+    return worded("further").search(text) is not None
 
 
 def jokes(text: str) -> bool:
     """Whether a sentence is not said in earnest."""
-    return _re(_JOKES).search(text) is not None
+    return worded("jokes").search(text) is not None
 
 
 # Changes
@@ -94,7 +48,7 @@ def jokes(text: str) -> bool:
 
 def changes(clauses: Sequence[str]) -> Iterator[Change]:
     """The changes that the clauses of one sentence speak of."""
-    texts = [text for each in clauses if (text := _spaced(each)) and not _re(_INTERJECTION).match(text)]
+    texts = [text for each in clauses if (text := _spaced(each)) and not worded("interjection").match(text)]
     number = 0
     while number < len(texts):
         here, after = texts[number], texts[number + 1] if number + 1 < len(texts) else ""
@@ -107,9 +61,6 @@ def changes(clauses: Sequence[str]) -> Iterator[Change]:
         number += 2 if both else 1
 
 
-_INTERJECTION = r"^(?:no|nope|sorry|wait|oops|ah|oh|hm+|well|ok|okay|hang on|hold on|my bad|my mistake|等等|等一下|抱歉|不好意思|对不起|不对|错了|哦|啊|嗯|诶)$"
-
-
 def _spaced(text: str) -> str:
     """A clause with one form of apostrophes and spaces, and without what closes it."""
     return " ".join(text.replace("’", "'").split()).strip(" .!。！~～")
@@ -117,13 +68,9 @@ def _spaced(text: str) -> str:
 
 _LINK = r"(?:(?:in|on|at|from|called|named|to|by|for|with|a|an|the|my)\s+)?"
 _COPULA = r"(?:\s+(?:is|are|was|were|be|called|named|in|on|at|from)|'s|'m|'re)\b"
-_EN_NOT = rf"^(?:and |but )?not\s+{_LINK}(?P<x>[^\s].{{0,50}})$"
-_EN_BUT = rf"^(?:but |rather |it's |it is |that's |they're |he's |she's |i mean(?:t)? |make that |should be |it should be )+(?:now )?{_LINK}(?P<y>[^\s].{{0,60}})$"
 _ZH_V = "是|叫做|叫|在|用|姓|住在|住"
-_ZH_NOT = rf"^(?P<f>.{{0,16}}?)(?:并|已经|现在)?不(?:再)?(?P<v>{_ZH_V})(?P<x>.{{1,20}}?)(?:了|的)?$"
 _ZH_BUT = rf"^(?:而|应该|现在|改|就)*(?P<v>{_ZH_V})(?P<y>.{{1,30}}?)(?:了|啦|吧|才对)?$"
 _ZH_NOT_AFTER = r"^(?:而)?不(?:是|叫|在|用|姓)(?P<x>.{1,20}?)(?:了|的)?$"
-_ZH_IS = rf"^(?P<f>.{{1,16}}?)(?:应该|现在)?(?P<v>{_ZH_V})(?P<y>.{{1,30}}?)(?:了|的)?$"
 
 
 _IT_IS = r"^(?:(?:it|that|this|he|she|they)(?:'s| is| was|'re| are| should be)(?: now| actually)?|i mean(?:t)?|i said|make that) (?P<y>.{1,40})$"
@@ -144,7 +91,7 @@ _RENEWED = (
 def _renewed(here: str, after: str) -> Change | None:
     """ "I have a new locker number, it's 21", "我的工号变了，现在是9921"."""
     for renewed, value in _RENEWED:
-        if (what := _re(renewed).match(here)) and (given := _re(value).match(after)):
+        if (what := plainly(renewed).match(here)) and (given := plainly(value).match(after)):
             thing = re.sub(r"^(?:my|our) |^我(?:们)?的?", "", what["s"], flags=re.IGNORECASE)
             frame = f"my {thing} is" if thing.isascii() else f"我的{thing}是"
             return Change(
@@ -156,12 +103,12 @@ def _renewed(here: str, after: str) -> Change | None:
 def _contrast(here: str, after: str) -> Change | None:
     """Two clauses that set a value against another: "on Thursday, not Tuesday", "不是昆明，是曲靖"."""
     if (
-        _re(r"^(?:and |but )?not\b").match(here)
-        and (no := _re(_EN_NOT).match(here))
-        and (yes := _re(_EN_BUT).match(after))
+        plainly(r"^(?:and |but )?not\b").match(here)
+        and (no := worded("en_not").match(here))
+        and (yes := worded("en_but").match(after))
     ):
         return Change(old=_bare(no["x"]), new=_bare(yes["y"]))
-    if no := _re(_EN_NOT).match(after):
+    if no := worded("en_not").match(after):
         if value := _it_is(here):
             return Change(old=_bare(no["x"]), new=_bare(value))
         affirmed = _single(here)
@@ -169,15 +116,15 @@ def _contrast(here: str, after: str) -> Change | None:
         return Change(holds, old=_bare(no["x"]), frame=here)
     if renewed := _renewed(here, after):
         return renewed
-    if no := _re(_ZH_NOT_AFTER).match(after):
+    if no := plainly(_ZH_NOT_AFTER).match(after):
         affirmed = _single(here)
         if affirmed and affirmed.holds:
             return replace(affirmed, old=no["x"])
-        yes = _re(_ZH_IS).match(here) or _re(_ZH_BUT).match(here)
+        yes = worded("zh_is").match(here) or plainly(_ZH_BUT).match(here)
         frame = yes.groupdict().get("f") or "" if yes else ""
         return Change((here,), old=no["x"], new=yes["y"] if yes else "", frame=frame)
-    no = _re(_ZH_NOT).match(here)
-    yes = _re(_ZH_BUT).match(after) if no else None
+    no = worded("zh_not").match(here)
+    yes = plainly(_ZH_BUT).match(after) if no else None
     if no and yes:
         frame = no["f"] if no["f"] not in ("它", "他", "她", "那", "这", "名字") else ""
         holds = (f"{frame}{yes['v']}{yes['y']}", f"{frame}{no['v']}{yes['y']}") if frame else ()
@@ -188,7 +135,7 @@ def _contrast(here: str, after: str) -> Change | None:
 
 def _it_is(text: str) -> str:
     """The value of a clause that says nothing else: "it's Thursday"."""
-    match = _re(_IT_IS).match(text)
+    match = plainly(_IT_IS).match(text)
     return match["y"] if match else ""
 
 
@@ -197,7 +144,7 @@ def _with_next(change: Change, here: str, after: str) -> Change:
     if (yes := _it_is(after)) and change.frame:
         return replace(change, holds=(f"{change.frame} {yes}",), new=_bare(yes))
     if change.gone and (
-        moved := _re(
+        moved := plainly(
             r"^(?:i|we)(?:'ve| have)? (?:moved|switched|changed|gone over|migrated)(?: over)? to (?P<y>.+)$"
         ).match(after)
     ):
@@ -217,7 +164,7 @@ def _bare(value: str) -> str:
 def _single(text: str) -> Change | None:
     """A change that one clause speaks of."""
     for pattern, read in _RULES:
-        if (match := _re(pattern).match(text)) and (change := read(match)):
+        if (match := plainly(pattern).match(text)) and (change := read(match)):
             return change
     return None
 
@@ -251,19 +198,19 @@ def _core(text: str) -> str:
     return _spaced(re.sub(rf"{_WHEN}$", "", text, flags=re.IGNORECASE))
 
 
-def _denied(template: str) -> _Read:
+def _denied(template: str) -> Read:
     """A reader of denials; `{v}` in the template is what is denied."""
 
     def read(match: re.Match[str]) -> Change | None:
         groups = match.groupdict()
-        firm = _re(_FIRM).search(match.string) is not None
+        firm = plainly(_FIRM).search(match.string) is not None
         core = _core(match["v"])
         if not core:
             return None
         clause = template.format(v=core, s=groups.get("s") or "")
         frame = f"{groups['s']} is" if "{s} is" in template and groups.get("s") else ""
-        but = _re(r"^(?P<x>.{1,40}?) but (?:rather |instead )?(?P<y>.{1,60})$").match(core)
-        if but and not _re(r"^(?:i|we|not|only|it)\b").match(but["y"]):
+        but = plainly(r"^(?P<x>.{1,40}?) but (?:rather |instead )?(?P<y>.{1,60})$").match(core)
+        if but and not plainly(r"^(?:i|we|not|only|it)\b").match(but["y"]):
             held, gone = (template.format(v=value, s=groups.get("s") or "") for value in (but["y"], but["x"]))
             return Change((held,), (gone,), _bare(but["x"]), _bare(but["y"]), frame or held)
         return Change((), (clause,), _bare(core) if frame else "", "", frame, firm=firm)
@@ -273,11 +220,11 @@ def _denied(template: str) -> _Read:
 
 def _given_up(match: re.Match[str]) -> Change | None:
     thing = _core(match["v"])
-    doing = _re(r"^(?P<verb>[a-z]+ing)(?:\s+(?P<what>.+))?$").match(thing)
+    doing = plainly(r"^(?P<verb>[a-z]+ing)(?:\s+(?P<what>.+))?$").match(thing)
     what = doing["what"] if doing and doing["what"] else thing
     if (
         not what
-        or _re(r"^(?:at|by|in|on|over|for|to|with|it|that|this|there|here|off|and)\b").match(what)
+        or plainly(r"^(?:at|by|in|on|over|for|to|with|it|that|this|there|here|off|and)\b").match(what)
         or len(what.split()) > 4
     ):
         return None
@@ -298,7 +245,7 @@ def _left(match: re.Match[str]) -> Change | None:
     """ "I left Acme (for Borax)": the employer of that name."""
     name = match["x"].strip()
     to = match.groupdict().get("y")
-    if not _re(r"(?-i:[A-Z0-9])").match(name):
+    if not plainly(r"(?-i:[A-Z0-9])").match(name):
         return None
     return Change((f"I work at {to.strip()}",) if to else (), (f"I work at {name}", f"I live in {name}"))
 
@@ -312,19 +259,17 @@ def _switched(match: re.Match[str]) -> Change | None:
     return Change(holds, gone, _core(old), _core(new), thing=_core(old)) if old else None
 
 
-_MEASURED = r"\d|day\b|\b(?:noon|midnight|one|two|three|four|five|six|seven|eight|nine|ten|january|february|march|april|may|june|july|august|september|october|november|december)\b|[一二三四五六七八九十]|周|月"
-"""What a value has that only replaces one of its kind: a day, a time, a number."""
-
-
 def _became(match: re.Match[str]) -> Change | None:
     """ "My time zone has changed to JST", "the sync moved from Tuesday to Thursday": a value of something."""
     subject, old = match["s"].strip(), match.groupdict().get("x") or ""
     subject = re.sub(r"^(my|our) new\b", r"\1", subject, flags=re.IGNORECASE)
     new = _core(match["y"])
-    if not new or _re(r"^(?:i|we|it|that|this|he|she|they|you|everything|something|there|who|which)\b").match(subject):
+    if not new or plainly(r"^(?:i|we|it|that|this|he|she|they|you|everything|something|there|who|which)\b").match(
+        subject
+    ):
         return None
-    swapped = _re(r"\b(?:changed|switched|renamed)\b").search(match[0]) is not None
-    if not swapped and not _re(_MEASURED).search(new):
+    swapped = plainly(r"\b(?:changed|switched|renamed)\b").search(match[0]) is not None
+    if not swapped and not worded("measured").search(new):
         return None
     return Change(
         (f"{subject} is {new}", f"{subject} is called {new}" if swapped else ""),
@@ -341,26 +286,21 @@ def _now_is(match: re.Match[str]) -> Change | None:
     return Change(
         (f"{subject} {verb} {_core(match['y'])}",),
         new=_bare(_core(match["y"])),
-        frame=f"{subject} {verb}" if _re(_MEASURED).search(match["y"]) else "",
+        frame=f"{subject} {verb}" if worded("measured").search(match["y"]) else "",
     )
 
 
 def _over(match: re.Match[str]) -> Change | None:
     """ "I broke up with Mia", "we got divorced": the partner of that name, or whatever the name is."""
     name = (match.groupdict().get("x") or "").strip()
-    named = _re(r"(?-i:[A-Z])").match(name) is not None
-    if name and not named and not _re(r"^my (?:girlfriend|boyfriend|wife|husband|partner|fianc)").match(name):
+    named = plainly(r"(?-i:[A-Z])").match(name) is not None
+    if name and not named and not plainly(r"^my (?:girlfriend|boyfriend|wife|husband|partner|fianc)").match(name):
         return None
     return Change((), (f"My partner is called {_core(name)}",), key="") if named else Change(key="partner")
 
 
 def _quit(match: re.Match[str]) -> Change:
     return Change(key="employer")
-
-
-def _address(match: re.Match[str]) -> Change:
-    """ "We moved house": it identifies the city, but does not say what it is now."""
-    return Change(key="city", firm=False)
 
 
 def _called(match: re.Match[str]) -> Change:
@@ -377,7 +317,7 @@ _HAVE = r"(?:'ve| have)?(?: (?:just|finally|recently|now|already|also))?"
 
 _DO = r"(?:don't|do not|doesn't|does not|no longer|never again)"
 
-_ENGLISH: tuple[tuple[str, _Read], ...] = (
+_ENGLISH: tuple[tuple[str, Read], ...] = (
     (rf"^(?P<s>{_WE})(?:'m|'re| am| are) (?:now )?(?:no longer|not) (?!sure\b|going\b|a fan\b|saying\b|asking\b|talking\b)(?P<v>.+)$", _denied("I'm {v}")),
     (rf"^(?P<s>{_WE}) ain't (?P<v>.+)$", _denied("I'm {v}")),
     (rf"^(?P<s>{_WE}) (?:really |just |now )?{_DO} (?:really |even )?(?!think\b|know\b|mean\b|want\b|believe\b|understand\b|care\b|mind\b|remember\b|see\b)(?P<v>.+)$", _denied("I {v}")),
@@ -395,7 +335,7 @@ _ENGLISH: tuple[tuple[str, _Read], ...] = (
     (r"^(?:my|our) new (?:employer|company|job) is (?:at |with )?(?P<y>(?-i:[A-Z]).+)$", lambda match: Change((f"I work at {_core(match['y'])}",))),
     (rf"^{_WE}{_HAVE} (?:moved|relocated) (?:away|out) (?:from|of) (?P<v>.+)$", _denied("I live in {v}")),
     (rf"^{_WE}{_HAVE} left (?P<v>.+?) (?:for good|behind)$", _denied("I live in {v}")),
-    (rf"^{_WE}{_HAVE} (?:moved|relocated)(?: house| home| flat| apartment| again| recently| last \w+| this \w+)*$", _address),
+    (rf"^{_WE}{_HAVE} (?:moved|relocated)(?: house| home| flat| apartment| again| recently| last \w+| this \w+)*$", address),
     (rf"^{_WE}{_HAVE} (?:broken up|broke up|split up|separated|split) (?:with|from) (?P<x>.+)$", _over),
     (rf"^{_WE}(?:'re| are)?{_HAVE} (?:got |getting )?(?:divorced|separated|broke up|broken up|split up)\b(?! (?:the|a|my|our)\b).*$", _over),
     (r"^i(?:'m| am) (?:now )?single(?: again| now| these days)*$", _over),
@@ -418,123 +358,7 @@ _ENGLISH: tuple[tuple[str, _Read], ...] = (
 
 
 def _is_place(text: str) -> bool:
-    return _re(r"(?-i:[A-Z])").match(text) is not None
+    return plainly(r"(?-i:[A-Z])").match(text) is not None
 
 
-# Chinese
-
-_AGO = r"(?:已经|早就|早已|现在|目前|最近|终于|刚刚?|上个月|上周|去年|今年|前几天|昨天|真的|都|也|就|其实|,|，)*"
-_WO = r"我(?:们)?"
-
-
-def _zh(text: str) -> str:
-    return re.sub(r"^(?:都|也|就)|(?:了|啦|的了|呢|吧|啊)+$", "", text.strip())
-
-
-def _zh_denied(match: re.Match[str]) -> Change | None:
-    subject, verb = match["s"] or "", _zh(match["v"])
-    subject = re.sub(rf"{_AGO}$", "", subject)
-    firm = match["no"] != "不" or match.string.endswith(("了", "啦"))
-    if len(verb) < 1 or _re(
-        r"^(?:知道|确定|明白|懂|记得|清楚|想|要|好|行|太|是说|同意|认为|觉得|错|过(?!敏)|对(?!.*过敏)|用(?:谢|客气|管)?$|敢|必|如|仅|但|管|论|少|同|久|得|可|能说|会吧)"
-    ).match(verb):
-        return None
-    inside = _re(r"^在(?P<x>.+?)(?P<do>住|生活|定居)$").match(verb)
-    clauses = [f"{subject}住在{inside['x']}"] if inside else [f"{subject}{verb}"]
-    if _re(r"^(?:学|做|当|练|用|教|养)").match(verb):
-        clauses.append(f"{subject}在{verb}")
-    own = _re(rf"^{_WO}(?:现在|已经)?$").match(subject)
-    is_it = _re(r"^(?:是|叫|在|用|姓|住)").match(verb)
-    frame = subject if not own and is_it else ""
-    return Change((), tuple(clauses), verb[1:] if frame else "", "", frame, firm=firm)
-
-
-def _zh_topic(match: re.Match[str]) -> Change:
-    return Change((), tuple(f"我{middle}{_zh(match['v'])}{match['o']}" for middle in ("", "在", "喜欢")))
-
-
-def _zh_given_up(match: re.Match[str]) -> Change:
-    thing = match.groupdict().get("x") or match.groupdict().get("y") or ""
-    return Change((), (f"我喜欢{thing}",), thing=_zh(thing))
-
-
-def _zh_switched(match: re.Match[str]) -> Change:
-    old, new = match["x"], _zh(match["y"])
-    new = re.sub(r"(?:写代码|办公|开发|编程|记笔记|工作|上班)$", "", new)
-    return Change((f"我用{new}",), (f"我用{old}", f"我使用{old}"), old, new, thing=old)
-
-
-def _zh_uses(match: re.Match[str]) -> Change:
-    return Change((f"我用{_zh(match['y'])}",))
-
-
-def _zh_employer(match: re.Match[str]) -> Change:
-    groups = match.groupdict()
-    holds = (f"我在{_zh(groups['y'])}工作",) if groups.get("y") else ()
-    gone = (f"我在{groups['x']}工作",) if groups.get("x") else ()
-    return Change(holds, gone, key="" if holds or gone else "employer")
-
-
-_ZH_NOT_SUBJECT = r"^(?:这|那|请|帮|你|把这|他|她|它)|^我(?:们)?(?:想|要|会|能|可以|可能|打算|准备|考虑|正|在|就|先|也|还|没|得|该|应该|需要|希望|把|将|都|已|又|再|去|来|从)|想|打算|准备|希望|可能"
-
-
-def _zh_became(match: re.Match[str]) -> Change | None:
-    subject, new, old = match["s"], _zh(match["y"]), match.groupdict().get("x") or ""
-    subject = re.sub(rf"^把|{_AGO}$", "", subject)
-    if (
-        not subject
-        or _re(r"^(?:我|我们|你|这|那|它|他|她|就|再|先|请|帮|能|要|别|可以)?$").match(subject)
-        or _re(_ZH_NOT_SUBJECT).match(subject)
-    ):
-        return None
-    swapped = _re(r"(?:改|换|变更?)(?:成|为|叫|用)").search(match.string) is not None
-    if not swapped and not _re(_MEASURED).search(new):
-        return None
-    holds = tuple(f"{subject}{verb}{new}" for verb in (("是", "叫") if swapped else ("在", "是")))
-    return Change(holds, (f"{subject}是{old}",) if old else (), old, new, subject)
-
-
-def _zh_after_all(match: re.Match[str]) -> Change:
-    return Change((), (f"我不{match['verb']}{match['v']}",))
-
-
-def _zh_over(match: re.Match[str]) -> Change:
-    name = match.groupdict().get("x") or ""
-    who = _re(r"^(?:我)?(?:女朋友|男朋友|女友|男友|老公|老婆|丈夫|妻子|对象|他|她)?$").match(name)
-    return Change(key="partner") if who else Change((), (f"我老婆叫{name}",))
-
-
-def _zh_called(match: re.Match[str]) -> Change:
-    return Change((), (f"叫我{_zh(match['v'])}就好", f"叫我{_zh(match['v'])}"))
-
-
-def _zh_left(match: re.Match[str]) -> Change:
-    return Change((), (f"我住在{match['x']}",))
-
-
-_CHINESE: tuple[tuple[str, _Read], ...] = (
-    (rf"^{_WO}{_AGO}(?:从)?(?P<x>[^，。从不]{{1,12}}?){_AGO}(?:离职|辞职|离开)(?:了|并|后)*(?:去|到|加入)(?:了)?(?P<y>[^，。]{{2,12}}?)(?:上班|工作)?(?:了)?$", _zh_employer),
-    (rf"^{_WO}{_AGO}从(?P<x>[^，。不想]{{1,12}}?){_AGO}(?:离职|辞职|跳槽|退休)(?:了)?$", _zh_employer),
-    (rf"^{_WO}{_AGO}(?:从(?P<x>[^，。]{{1,12}}?))?(?:跳槽到?|跳到|入职|转到|转去|跳槽去)(?:了)?(?P<y>[^，。了]{{2,12}}?)(?:上班|工作)?(?:了)?$", _zh_employer),
-    (rf"^{_WO}{_AGO}(?:离职|辞职|失业|退休|被裁|被辞退|被开除|不上班|辞掉工作|把工作辞)(?:了|啦)?$", _zh_employer),
-    (rf"^(?:{_WO})?{_AGO}换(?:了)?(?:新)?工作(?:了)?$", _zh_employer),
-    (rf"^{_WO}{_AGO}(?:搬走|搬家|换地方住|搬出来)(?:了|啦)?$", _address),
-    (rf"^{_WO}{_AGO}从(?P<x>[^，。不]{{2,8}}?){_AGO}搬(?:走|出来|出去)(?:了|啦)?$", _zh_left),
-    (rf"^{_WO}{_AGO}搬离(?:了)?(?P<x>[^，。]{{2,8}}?)(?:了)?$", _zh_left),
-    (rf"^{_WO}{_AGO}(?:和|跟|与)(?P<x>[^，。]{{1,8}}?){_AGO}(?:分手|离婚|离|分)(?:了|啦)$", _zh_over),
-    (rf"^{_WO}{_AGO}(?:分手|离婚|恢复单身|单身)(?:了|啦)$", _zh_over),
-    (rf"^{_WO}{_AGO}(?:把(?P<x>[^，。]{{1,6}}?)(?:都|也|给|彻底)*戒(?:掉|断)?(?:了|啦)?|戒(?:掉|断)?(?:了)?(?P<y>[^，。了掉断]{{1,6}}?)(?:了|啦|好.*|.{{1,3}}年了)?)$", _zh_given_up),
-    (rf"^(?P<x>[^，。我你他她]{{1,6}}?)我?{_AGO}戒(?:掉|断)?(?:了|啦)$", _zh_given_up),
-    (rf"^{_WO}{_AGO}(?:从|由)(?P<x>[^，。]{{1,16}}?)(?:换|转|改|切换|迁移|切)(?:成|到|为|用|向)(?:了)?(?P<y>[^，。]{{1,16}}?)(?:了|啦)?$", _zh_switched),
-    (rf"^{_WO}{_AGO}(?:把|将)(?P<x>[^，。]{{1,16}}?)(?:换|改)成(?:了)?(?P<y>[^，。]{{1,16}}?)(?:了|啦)?$", _zh_switched),
-    (rf"^{_WO}{_AGO}改(?:名)?叫(?:做)?(?P<v>[^，。]{{1,10}}?)(?:了|啦)?$", lambda match: Change((f"我叫{match['v']}",))),
-    (rf"^{_WO}{_AGO}(?:把)?(?:名字|姓名)(?:改成|改为|换成)(?:了)?(?P<v>[^，。]{{1,10}}?)(?:了|啦)?$", lambda match: Change((f"我叫{match['v']}",))),
-    (rf"^(?:{_WO})?{_AGO}(?:改用|换成|换用|改成用|转用)(?:了)?(?P<y>[A-Za-z][^，。]{{0,16}}?)(?:写代码|办公|开发|编程|记笔记)?(?:了|啦)?$", _zh_uses),
-    (r"^(?:请)?(?:别|不要|不用)(?:再)?叫我(?P<v>[^，。]{1,8}?)(?:了)?$", _zh_called),
-    (rf"^{_WO}(?:现在|又|重新|已经|开始|可以|能)+(?P<verb>吃|喝)(?P<v>[^，。了]{{1,8}}?)(?:了|啦)$", _zh_after_all),
-    (rf"^(?P<o>[^我，。是在的]{{1,8}}){_WO}{_AGO}不(?:再)?(?P<v>[^，。]{{1,3}}?)了$", _zh_topic),
-    (r"^(?P<s>[^，。]{0,20}?)(?P<no>不再|再也不|没再|不会再|没有再|不)(?P<v>(?!对$|是吗|过$)[^，。]{1,24})$", _zh_denied),
-    (r"^(?P<s>[^，。]{1,20}?)(?:从(?P<x>[^，。]{1,16}?))?(?:改|换|变更?|调整?|挪|推迟|延期|提前|搬|升级?)(?:成|为|到|至|在)(?:了)?(?P<y>[^，。]{1,24}?)(?:了|啦)?$", _zh_became),
-)  # fmt: skip
-
-_RULES = (*_ENGLISH, *_CHINESE)
+_RULES = (*_ENGLISH, *CHINESE)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memctl.core import kinds, records, sensitive, times
+from memctl.core.mentions import listed
 from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.core.provenance import SAID, SPEAKER
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, Added
@@ -22,7 +23,7 @@ from memctl.facts.candidates import REJECTED
 from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
-    from memctl.extraction.extract import Extracted, ExtractReport, Proposal, Utterance
+    from memctl.extraction.proposals import Extracted, ExtractReport, Proposal, Utterance
 
 RECALLED, EXPIRED = "recalled", "expired"
 
@@ -63,7 +64,7 @@ class Extraction:
             InvalidDataError: the text looks like JSON and is broken.
         """
         from memctl.extraction import conversations
-        from memctl.extraction.extract import ExtractReport
+        from memctl.extraction.proposals import ExtractReport
 
         now = now or times.utc_now()
         said = (
@@ -90,26 +91,28 @@ class Extraction:
         self, said: Sequence[Utterance], before: Sequence[Utterance], now: datetime, use_model: bool
     ) -> tuple[tuple[Proposal, ...], str, tuple[str, ...]]:
         """What was found, by what, and what went otherwise than asked."""
-        from memctl.extraction import extract
+        from memctl.extraction import extract, modelled
+        from memctl.extraction.proposals import MODEL, RULES
 
         ruled = extract.rules(said, self._engine.user, now, before)
         proposals: list[Proposal] = []
-        origin = extract.RULES
+        origin = RULES
         notes: tuple[str, ...] = ()
         user = self._engine.user
-        parts = extract.pieces(said) if use_model else []
+        parts = modelled.pieces(said) if use_model else []
         for part in parts:
-            read = partial(extract.from_model, conversation=part, user=user, now=now)
-            answer = self._engine.ask(extract.prompt(part, user, now), read, extract.SCHEMA)
+            read = partial(modelled.from_model, conversation=part, user=user, now=now)
+            answer = self._engine.ask(modelled.prompt(part, user, now), read, modelled.SCHEMA)
             if answer.value is None:
                 notes = answer.notes("rules alone")
                 break
             proposals += answer.value
-            origin = extract.MODEL
-        return extract.completed({one.identity: one for one in proposals}.values(), ruled), origin, notes
+            origin = MODEL
+        found = modelled.completed({one.identity: one for one in proposals}.values(), ruled)
+        return extract.doubted(found, said), origin, notes
 
     def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
-        from memctl.extraction.extract import is_user
+        from memctl.extraction.proposals import is_user
 
         if said and not any(is_user(utterance.role, self._engine.user) for utterance in said):
             roles = ", ".join(dict.fromkeys(utterance.role for utterance in said if utterance.role))
@@ -118,9 +121,9 @@ class Extraction:
 
     def _drawn(self, proposal: Proposal, now: datetime) -> Memory:
         """The record of a proposal, complete and checked."""
-        from memctl.extraction import extract
+        from memctl.extraction import proposals
 
-        memory = extract.memory(proposal, self._engine.settings.extract_threshold, now)
+        memory = proposals.memory(proposal, self._engine.settings.extract_threshold, now)
         return self._engine.completed(memory, now, ("kind", "category", "confidence"))
 
 
@@ -133,7 +136,7 @@ def _from(memory: Memory, said: Sequence[Utterance], user: str) -> Memory:
     held = (each for text in wanted for each in reversed(said) if text in squashed(each.content))
     if (first := next(held, None)) is None:
         return memory
-    noted: dict[str, Any] = {SAID: [first.message, first.message]} if first.message else {}
+    noted: dict[str, Any] = {SAID: [first.message]} if first.message else {}
     noted |= {SPEAKER: first.speaker} if first.speaker and first.speaker.casefold() != user.casefold() else {}
     return replace(memory, metadata={**memory.metadata, **noted})
 
@@ -166,7 +169,7 @@ def learned(
         drawn: the record of each proposal.
         refused: texts that a person rejected.
     """
-    from memctl.extraction.extract import Extracted
+    from memctl.extraction.proposals import Extracted
 
     puts: dict[str, Memory] = {}
     results = []
@@ -300,6 +303,6 @@ def _amends(known: Memory, memory: Memory) -> bool:
     return (
         saved
         and said is not None
-        and known.metadata.get(SAID) == said
+        and {*listed(known.metadata.get(SAID))} == {*listed(said)}
         and 2 * len(words & {*terms(known.content)}) >= len(words)
     )

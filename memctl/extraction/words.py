@@ -1,4 +1,4 @@
-"""The classes of words by which clauses are read, from `data/english.toml` and `data/chinese.toml`.
+"""The classes of words and the forms by which clauses are read, from `data/`.
 
 A pattern names a class in braces: `{kin}` is any word of that class. Files are read when the first pattern is tried.
 """
@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ENGLISH, CHINESE = "english", "chinese"
 
@@ -25,17 +26,62 @@ def classes(language: str) -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
+def _listed(language: str) -> Mapping[str, Any]:
+    """What `forms.toml` has for a language, each part of a form in the place of its name."""
+    listed = tomllib.loads((_DATA / "forms.toml").read_text("utf-8"))[language]
+    parts = listed["parts"]
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: whole(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return tuple(map(whole, value))
+        return _CLASS.sub(lambda match: whole(parts[match[1]]) if match[1] in parts else match[0], value)
+
+    return {name: whole(value) for name, value in listed.items()}
+
+
+@cache
+def clauses(language: str) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The forms of subjects, each with the rules and forms of what may be said of it."""
+    return tuple((clause["subject"], clause["said"]) for clause in _listed(language)["clauses"])
+
+
+def forms(language: str, name: str) -> tuple[str, ...]:
+    """The forms of sentences with a name."""
+    return tuple(_listed(language)["sentences"][name])
+
+
+def form(language: str, name: str) -> str:
+    """The one form with a name."""
+    return str(_listed(language)["sentences"][name])
+
+
+@cache
 def pattern(language: str, text: str) -> re.Pattern[str]:
     """A pattern over classes of a language, compiled; letter case does not count.
 
     Raises:
-        KeyError: it names a class that the language does not have.
+        KeyError: it names a class or a part of forms that the language does not have.
     """
     return re.compile(_expanded(language, text), re.IGNORECASE)
 
 
 def _expanded(language: str, text: str) -> str:
     def alternatives(match: re.Match[str]) -> str:
-        return f"(?:{'|'.join(_expanded(language, word) for word in classes(language)[match[1]])})"
+        if match[1] in classes(language):
+            return f"(?:{'|'.join(_expanded(language, word) for word in classes(language)[match[1]])})"
+        return _expanded(language, _listed(language)["parts"][match[1]])
 
     return _CLASS.sub(alternatives, text)
+
+
+@cache
+def worded(name: str) -> re.Pattern[str]:
+    """One of the wordings of `wordings.toml`, compiled; letter case does not count."""
+    return re.compile(_wordings()[name], re.IGNORECASE)
+
+
+@cache
+def _wordings() -> Mapping[str, str]:
+    return tomllib.loads((_DATA / "wordings.toml").read_text("utf-8"))

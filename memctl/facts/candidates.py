@@ -1,4 +1,4 @@
-"""Candidates: memories that were learned but need a person to confirm or reject them."""
+"""Candidates: learned memories that the user must confirm or reject."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from memctl.storage.ports.view import View
 from memctl.storage.trash import to_trash
 
 REJECTED = "rejected"
-"""Reason in the trash for rejected candidates."""
+"""The reason, in the trash, for rejected candidates."""
 
 
 class Candidates:
-    """Candidates, as `store.candidates`."""
+    """Candidates: `store.candidates`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def confirm(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
-        """Make candidates active; each supersedes what it is in conflict with.
+        """Make candidates active; each supersedes the memories that it conflicts with.
 
         Returns:
             the confirmed memories and those they superseded.
@@ -57,8 +57,8 @@ class Candidates:
         wanted = [self._engine.full_id(given) for given in dict.fromkeys(ids)]
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
-            gone = [_candidate(view, memory_id) for memory_id in wanted]
-            return to_trash("reject", view, gone, REJECTED, now), gone
+            rejected = [_candidate(view, memory_id) for memory_id in wanted]
+            return to_trash("reject", view, rejected, REJECTED, now), rejected
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
@@ -67,6 +67,6 @@ def _candidate(view: View, memory_id: str) -> Memory:
     memory = view.need(memory_id)
     if memory.status != CANDIDATE:
         raise UsageError(
-            f"{memory_id} is not a candidate (it is {memory.status})", hint="`memctl list --candidates` shows them."
+            f"{memory_id} is not a candidate (it is {memory.status})", hint="`memctl list --candidates` lists them."
         )
     return memory

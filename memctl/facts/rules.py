@@ -15,21 +15,21 @@ from memctl.errors import UsageError
 OVERWRITE, APPEND, MERGE = MODES = ("overwrite", "append", "merge")
 
 SAME_VALUE_CONFIDENCE = 0.05
-"""What the same value, extracted again, adds to the confidence, up to 1."""
+"""Added to the confidence, up to 1, if the same value is extracted again."""
 
 
 def stated(new: Memory, known: Sequence[Memory], now: datetime, mode: str = OVERWRITE) -> tuple[list[Memory], Added]:
-    """A fact that the user states: a new value supersedes the old one whatever its confidence.
+    """Add a fact that the user states: a new value supersedes the old one, whatever its confidence.
 
     Args:
         known: all records with this category and key.
-        mode: `overwrite`; `append`: the value is a list that grows; `merge`: the value is an object; new fields win.
+        mode: `overwrite`; `append`, which makes the value a list; `merge`, which merges objects (new fields win).
 
     Returns:
-        the records to write, and the outcome.
+        the records to write, and the result.
 
     Raises:
-        UsageError: `merge` of something that is not an object.
+        UsageError: `merge` with a value that is not an object.
     """
     active = [memory for memory in known if memory.status == ACTIVE]
     same = next((memory for memory in active if says_already(memory.value, new.value, mode)), None)
@@ -41,20 +41,20 @@ def stated(new: Memory, known: Sequence[Memory], now: datetime, mode: str = OVER
 
 
 def _dated(new: Memory, now: datetime) -> Memory:
-    """The fact, valid from when it happened where that is past; otherwise from now."""
+    """The fact, valid from when it happened if that is past; otherwise from now."""
     began = new.valid_from or new.occurred_at
     return replace(new, valid_from=began) if began and began < now else new
 
 
 def superseding(new: Memory, old: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:
-    """The new value supersedes the old ones, which stay readable with their dates."""
-    gone = [superseded(memory, new.memory_id, now) for memory in old]
-    ids = tuple(memory.memory_id for memory in gone)
+    """Let the new value supersede the old ones, which stay readable with their dates."""
+    changed = [superseded(memory, new.memory_id, now) for memory in old]
+    ids = tuple(memory.memory_id for memory in changed)
     if not ids:
         return [new], Added(ADDED, new)
     supersedes = tuple(dict.fromkeys((*new.supersedes, *ids)))
     fresh = replace(new, supersedes=supersedes, valid_from=new.valid_from or now)
-    return [*gone, fresh], Added(UPDATED, fresh, replaced=ids)
+    return [*changed, fresh], Added(UPDATED, fresh, replaced=ids)
 
 
 def superseded(memory: Memory, by: str, now: datetime) -> Memory:
@@ -72,7 +72,7 @@ def says_already(old: Any, new: Any, mode: str) -> bool:
 
 
 def united(new: Memory, old: Sequence[Memory], mode: str) -> Memory:
-    """The new fact with what the mode keeps of the old value."""
+    """The new fact, combined with the old value according to the mode."""
     if mode == APPEND and old:
         values = [memory.value if isinstance(memory.value, list) else [memory.value] for memory in old]
         before = [item for value in values for item in value]
@@ -93,14 +93,14 @@ def united(new: Memory, old: Sequence[Memory], mode: str) -> Memory:
 def extracted(
     new: Memory, known: Sequence[Memory], now: datetime, threshold: float = 0.0
 ) -> tuple[list[Memory], Added]:
-    """A fact that was extracted from a conversation.
+    """Add a fact that was extracted from a conversation.
 
     The same value again raises confidence and mentions. Another value supersedes the old one only with a higher
-    confidence, and never a pinned one; otherwise it is a candidate in conflict with it.
+    confidence, and never a pinned one; otherwise it becomes a candidate in conflict with it.
 
     Args:
         known: all records with this category and key.
-        threshold: confidence below which even a fact without a rival is only a candidate.
+        threshold: the confidence below which even a fact without a rival becomes a candidate.
     """
     active = [memory for memory in known if memory.status == ACTIVE]
     if same := next((memory for memory in active if memory.value == new.value), None):
@@ -124,6 +124,6 @@ def seen_again(memory: Memory, now: datetime) -> Memory:
 
 
 def confirmed(candidate: Memory, rivals: Sequence[Memory], now: datetime) -> list[Memory]:
-    """The records after a person confirmed a candidate: it supersedes what it was in conflict with."""
+    """The records after the user confirmed a candidate: it supersedes the memories that it conflicts with."""
     known = replace(candidate, status=ACTIVE, conflicts_with=(), updated_at=now)
     return superseding(known, [memory for memory in rivals if memory.status == ACTIVE], now)[0]

@@ -1,1 +1,1 @@
-"""Feedback on memories and answers: what it changes, its log, and pairs for preference training."""
+"""Feedback on memories and answers: its effect, its log, and pairs for preference training."""

@@ -1,4 +1,4 @@
-"""Preference pairs for training (DPO): two texts for the same prompt, of which one proved better."""
+"""Preference pairs for training (DPO): two texts for the same prompt, one of which proved better."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memctl.core.text.terms import similarity, terms
 from memctl.feedback.rules import Feedback
 
 SAME = 0.6
-"""Share of terms in common from which two texts say the same."""
+"""The share of common terms from which two texts say the same."""
 
 _EDGES = ".,;:!?\"'()"
 
@@ -21,7 +21,7 @@ JUDGED, REPLACED = "judged answers", "replaced memories"
 
 @dataclass(frozen=True)
 class Pair:
-    """A line for TRL's DPO trainer in its standard form; `source` says what the pair was made from."""
+    """A line for TRL's DPO trainer in its standard form; `source` says what the pair was derived from."""
 
     prompt: str
     chosen: str
@@ -35,14 +35,14 @@ def pairs(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> lis
     """All pairs, each once: from judged answers, then from memories that replaced others.
 
     Args:
-        memories: all records by id; texts that are gone are taken from the judgements.
+        memories: all records by id; texts of removed records come from the judgements.
     """
     every = [*_judged(judgements, memories), *_replaced(memories)]
     return list({(pair.prompt, pair.chosen, pair.rejected): pair for pair in every}.values())
 
 
 def _judged(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> Iterator[Pair]:
-    """For one question, memories judged well against those judged badly, by the last judgement of each."""
+    """For one question, memories judged good paired with those judged bad, by the last judgement of each."""
     verdicts: dict[str, dict[str, float]] = {}
     texts: dict[str, str] = {}
     for judgement in judgements:
@@ -59,7 +59,7 @@ def _judged(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> I
 
 
 def _replaced(memories: Mapping[str, Memory]) -> Iterator[Pair]:
-    """Current memories against those they replaced; the prompt names the fact."""
+    """Current memories paired with those they replaced; the prompt names the fact."""
     for old in memories.values():
         new = memories.get(old.superseded_by)
         if old.status == SUPERSEDED and new is not None and new.status == ACTIVE and _differ(old, new):
@@ -67,7 +67,7 @@ def _replaced(memories: Mapping[str, Memory]) -> Iterator[Pair]:
 
 
 def _differ(old: Memory, new: Memory) -> bool:
-    """Whether two memories differ in value or text: if they say nearly the same, neither was wrong."""
+    """Whether two memories differ in value or text; if they say nearly the same, neither was wrong."""
     if old.key:
         return bool(old.value != new.value)
     return similarity(frozenset(terms(old.content)), frozenset(terms(new.content))) < SAME

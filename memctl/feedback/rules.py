@@ -1,7 +1,7 @@
 """Feedback: a judgement moves the reward and the confidence of a memory, within bounds.
 
-A judgement `s` in [-1, 1] moves the reward `r` in [-1, 1] to `r + RATE * s * (1 - r)` (praise) or
-`r + RATE * s * (1 + r)` (blame). Praise never lowers it, blame never raises it, a neutral judgement changes nothing.
+A judgement `s` in [-1, 1] moves the reward `r` in [-1, 1] to `r + RATE * s * (1 - r)` if it is good, or to
+`r + RATE * s * (1 + r)` if it is bad. So a good judgement never lowers the reward, and a bad one never raises it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ LOG = "feedback.jsonl"
 
 REWARD_RATE = 0.3
 CONFIDENCE_UP, CONFIDENCE_DOWN = 0.1, 0.2
-"""Shares of the way to 1 (praise) and to 0 (blame) that a full judgement moves the confidence."""
+"""Shares of the way to 1 (good) and to 0 (bad) that a full judgement moves the confidence."""
 
 OUTCOME_WEIGHT = 0.5
-"""A good or bad outcome counts half: the used memories are only a part of its cause."""
+"""A good or bad outcome counts half, as the used memories are only part of its cause."""
 
 JUDGEMENTS: Mapping[str, float] = {
     "up": 1.0, "down": -1.0, "1": -1.0, "2": -0.5, "3": 0.0, "4": 0.5, "5": 1.0,
@@ -38,9 +38,9 @@ class Feedback:
 
     Args:
         judgement: `up`, `down`, `1` to `5`; `good` or `bad` for the outcome of a whole answer.
-        ids: the judged memories.
+        ids: the ids of the judged memories.
         receipt: the judged answer, if any; `query` and `shown` are its question and its memories.
-        texts: of the judged memories at that time, for training.
+        texts: the texts of the judged memories at that time, for training.
     """
 
     feedback_id: str
@@ -60,7 +60,7 @@ class Feedback:
 
 
 def judged(memory: Memory, score: float, now: datetime) -> Memory:
-    """The memory after a judgement; blame marks it for revision."""
+    """The memory after a judgement; a bad one marks it for revision."""
     left = 1 - memory.reward if score > 0 else 1 + memory.reward
     doubt = (
         score * CONFIDENCE_UP * (1 - memory.confidence) if score > 0 else score * CONFIDENCE_DOWN * memory.confidence
@@ -79,7 +79,7 @@ def _rounded(value: float, low: float, high: float) -> float:
 
 
 def line(feedback: Feedback) -> LogLine:
-    """The line of the log."""
+    """The line for the log."""
     value: dict[str, Any] = {
         "feedback": feedback.feedback_id,
         "at": times.to_text(feedback.at),
@@ -102,7 +102,7 @@ def read(data: bytes) -> tuple[list[Feedback], list[int]]:
         if raw.strip():
             try:
                 judgements.append(_from_json(json.loads(raw)))
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 broken.append(number)
     return judgements, broken
 

@@ -13,13 +13,13 @@ from memctl.core.receipts import Receipt
 from memctl.errors import NotFoundError, UsageError
 from memctl.feedback import preferences, rules, wording
 from memctl.feedback.rules import Feedback
-from memctl.memories.asking import Asking
+from memctl.memories.querying import QueryEngine
 from memctl.storage.ports.view import View
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judgement did: the memories before and after it, in the same order, and the judged messages."""
+    """The result of a judgement: the memories before and after it, in the same order, and the judged messages."""
 
     feedback: Feedback
     before: tuple[Memory, ...]
@@ -28,9 +28,9 @@ class Judged:
 
 
 class Judgements:
-    """Feedback, as `store.judgements`."""
+    """Feedback: `store.judgements`."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
     def give(
@@ -44,17 +44,17 @@ class Judgements:
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Judged:
-        """Judge a memory or a message. The judgement of a message is logged and changes nothing else.
+        """Judge a memory or a message. The judgement of a message is logged, but changes nothing else.
 
         Args:
             judgement: `up`, `down`, or `1` to `5` with 3 neutral; also as people write it: 👍, ★★★★☆, `4 stars`.
-            receipt: the answer in which it is judged.
-            allow_secret: keep the reason even if a part of it looks like a secret.
+            receipt: the answer that it was part of.
+            allow_secret: store the reason even if a part of it looks like a secret.
 
         Raises:
             NotFoundError: no such memory, message or receipt.
             RefusedError: a part of the reason looks like a secret, and the setting `secrets` is `refuse`.
-            UsageError: no such judgement, or the memory was not in that answer.
+            UsageError: unknown judgement, or the memory was not in that answer.
         """
         judgement = wording.read(judgement, rules.MEMORY_WORDS)
         self._engine.refresh()
@@ -66,7 +66,7 @@ class Judgements:
         """The full id of a memory, else of a message.
 
         Raises:
-            NotFoundError: there is neither.
+            NotFoundError: no such memory or message.
         """
         try:
             return self._engine.full_id(given)
@@ -86,7 +86,7 @@ class Judgements:
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Judged:
-        """Judge an answer by its outcome; this counts for the used memories only.
+        """Judge an answer by its outcome, which counts only for the memories that were used.
 
         Args:
             outcome: `good` or `bad`; also 👍 or 👎.
@@ -96,7 +96,7 @@ class Judgements:
         Raises:
             NotFoundError: no such receipt or memory.
             RefusedError: as for `give`.
-            UsageError: no memory is named, or one that was not in the answer.
+            UsageError: no memory is given, or one that was not in the answer.
         """
         outcome = wording.read(outcome, rules.OUTCOME_WORDS)
         self._engine.refresh()
@@ -104,7 +104,7 @@ class Judgements:
         answer = self.receipt(receipt)
         if not used:
             shown = ", ".join(answer.ids) or "none"
-            raise UsageError("which memories were used?", hint=f"Name them with --used; the answer held: {shown}.")
+            raise UsageError("which memories were used?", hint=f"Name them with --used; the answer had: {shown}.")
         ids = tuple(dict.fromkeys(self._judged_id(memory_id) for memory_id in used))
         return self._judge(ids, outcome, reason, answer, dry_run, now)
 
@@ -131,12 +131,12 @@ class Judgements:
         now = now or times.utc_now()
         if answer and (strange := [memory_id for memory_id in ids if memory_id not in answer.ids]):
             shown = ", ".join(answer.ids) or "none"
-            raise UsageError(f"{strange[0]} was not in that answer", hint=f"It held: {shown}.")
+            raise UsageError(f"{strange[0]} was not in that answer", hint=f"It had: {shown}.")
         if answer and self._engine.settings.secrets != sensitive.ALLOW:
-            answer = replace(answer, query=sensitive.masked(answer.query))  # the log is under git
+            answer = replace(answer, query=sensitive.masked(answer.query))  # the log is in git
 
         def decide(view: View) -> tuple[Change, Judged]:
-            judged = _judged(view, ids, judgement, reason, answer, now)
+            judged = _judged(view, self._engine.new_id(now), ids, judgement, reason, answer, now)
             return Change("feedback", judged.after, lines=(rules.line(judged.feedback),)), judged
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
@@ -152,12 +152,12 @@ class Judgements:
 
 
 def _judged(
-    view: View, ids: tuple[str, ...], judgement: str, reason: str, answer: Receipt | None, now: datetime
+    view: View, new_id: str, ids: tuple[str, ...], judgement: str, reason: str, answer: Receipt | None, now: datetime
 ) -> Judged:
     messages = tuple(name for name in ids if view.get(name) is None and view.is_message(name))
     before = tuple(view.need(memory_id) for memory_id in ids if memory_id not in messages)
     given = Feedback(
-        feedback_id=view.new_id(now).replace("mem_", "fb_", 1),
+        feedback_id=new_id.replace("mem_", "fb_", 1),
         at=now,
         judgement=judgement,
         ids=ids,
@@ -165,7 +165,7 @@ def _judged(
         receipt=answer.receipt if answer else "",
         query=answer.query if answer else "",
         shown=answer.ids if answer else (),
-        # Not the texts of messages: the log is under git, and conversations are private.
+        # Without the texts of messages: the log is in git, and conversations are private.
         texts={memory.memory_id: memory.content for memory in before} if answer else None,
     )
     return Judged(given, before, tuple(rules.judged(memory, given.score, now) for memory in before), messages)

@@ -18,10 +18,10 @@ _NUMBERS: Mapping[str, str] = dict(
 )
 
 OUTCOMES: Mapping[str, str] = {"up": OUTCOME_WORDS[0], "down": OUTCOME_WORDS[1]}
-"""What the judgement of a memory says of a whole answer."""
+"""The judgement of an answer for that of a memory."""
 
 _UNSEEN = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
-"""What picks the form of an emoji, and the tone of its skin."""
+"""Characters that select the form or the skin tone of an emoji."""
 
 _THUMB = re.compile(":?(?:thumbs?[ _-]?)?(?P<way>up|down):?")
 _STARS = re.compile("(?P<full>[★⭐🌟]{1,5})(?P<empty>[☆✩]{0,4})")
@@ -31,13 +31,13 @@ _COUNTED = re.compile(
 
 
 def read(given: object, allowed: Sequence[str]) -> str:
-    """The judgement that is meant, as it is stored.
+    """The judgement for a text, in stored form.
 
     Args:
         allowed: `rules.MEMORY_WORDS` or `rules.OUTCOME_WORDS`.
 
     Raises:
-        UsageError: it is none of the allowed.
+        UsageError: it is not an allowed judgement.
     """
     text = " ".join(normalize("NFKC", _UNSEEN.sub("", str(given))).casefold().split())
     word = _word(text)
@@ -45,12 +45,12 @@ def read(given: object, allowed: Sequence[str]) -> str:
         word = OUTCOMES.get(word, "")
     if word not in allowed:
         also = "👍, 👎" if allowed == OUTCOME_WORDS else "👍, 👎, ★★★★☆, 4/5"
-        raise UsageError(f"a judgement is one of {', '.join(allowed)}, or written {also}; found {str(given)!r}")
+        raise UsageError(f"a judgement is one of {', '.join(allowed)}, also written {also}; found {str(given)!r}")
     return word
 
 
 def _word(text: str) -> str:
-    """The judgement that a text names; the text itself where it is none of these forms."""
+    """The judgement for a text; the text itself if it has none of these forms."""
     if text and (text in _UP or text in _DOWN):
         return "up" if text in _UP else "down"
     if (stars := _STARS.fullmatch(text)) and (not stars["empty"] or len(text) == 5):

@@ -1,1 +1,1 @@
-"""The user's own git: asking it, setting it up for memory files, and what it calls to merge and to show them."""
+"""The user's git: queries, the setup for memory files, and the drivers and hooks that git calls."""

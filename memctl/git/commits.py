@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.git import hooks, process, programs, queries, settling
+from memctl.git import hooks, process, programs, queries, resolving
 from memctl.storage.files import atomic
 from memctl.storage.files.layout import UserFolder
 
@@ -51,7 +51,7 @@ def status(folder: UserFolder) -> list[str]:
 def history(folder: UserFolder, most: int) -> list[dict[str, str]]:
     """Commits that touch the folder, the newest first."""
     names = ("commit", "date", "author", "subject")
-    form = "--format=%h%x00%ad%x00%an%x00%s"  # no field can hold a zero, and a subject may hold any line end
+    form = "--format=%h%x00%ad%x00%an%x00%s"  # no field can contain a NUL, but a subject may contain any line end
     if process.run(folder.root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
         return []
     output = queries.ask(folder.root, "log", "-z", f"--max-count={most}", "--date=short", form, "--", ".")
@@ -63,14 +63,15 @@ def commit(
     folders: Sequence[UserFolder],
     message: str,
     *,
-    allow_unsettled: bool = False,
+    allow_unresolved: bool = False,
     verify: bool = True,
     sign: bool = True,
 ) -> tuple[str, str]:
     """Commit the users' folders, and nothing else.
 
     Args:
-        message: if empty, the message that git prepared for a merge, else the numbers of changed memories.
+        message: default: the message that git prepared for a merge, else the numbers of changed memories.
+                allow_unresolved: commit a merge with unresolved conflicts.
         verify: run the check of memctl's own hook, if set, and refuse if there are other hooks.
         sign: refuse if the user's settings say that commits are signed.
 
@@ -79,27 +80,27 @@ def commit(
 
     Raises:
         InvalidDataError: a `memory.json` is unreadable.
-        RefusedError: a merge is not settled, git would run a program that matters, or git refused.
+        RefusedError: a merge has unresolved conflicts, git would run a relevant program, or git refused.
     """
     where = queries.need(folders[0].root)
     for folder in folders:
-        _check_committable(folder, allow_unsettled=allow_unsettled)
+        _check_committable(folder, allow_unresolved=allow_unresolved)
     places = [f":(literal){folder.root}" for folder in folders]
     programs.check_commit(where, places, verify=verify, sign=sign)
     text = message or _counts(folders)
     queries.ask(where, "add", "--all", "--", *places)
-    pending = queries.under_way(where)
+    operation = queries.in_progress(where)
     if queries.git_path(where, "rebase-apply").exists():
-        hint = f"Everything is staged: `git {pending} --continue` commits it, with its original message and author."
-        raise RefusedError(f"git commits this itself, in a {pending}", hint=hint)
-    if pending != "merge" and process.run(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
-        return _nothing(pending)
-    # During a merge git commits everything or nothing, and has made up a message.
-    prepared = bool(pending) and queries.git_path(where, "MERGE_MSG").exists()
+        hint = f"Everything is staged: `git {operation} --continue` commits it, with its original message and author."
+        raise RefusedError(f"git commits this itself, in a {operation}", hint=hint)
+    if operation != "merge" and process.run(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
+        return _nothing(operation)
+    # During a merge git commits everything or nothing, and has prepared a message.
+    prepared = bool(operation) and queries.git_path(where, "MERGE_MSG").exists()
     if verify and hooks.is_set(where):
         hooks.check(hooks.Tree(where), [] if prepared else places)
     option = "--no-edit" if prepared and not message else f"--message={text}"
-    done = process.run(where, "commit", "--quiet", option, *([] if prepared else ["--", *places]), spoken=True)
+    done = process.run(where, "commit", "--quiet", option, *([] if prepared else ["--", *places]), localised=True)
     if done.returncode:
         output = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")
         raise RefusedError("git did not commit", hint=output)
@@ -107,17 +108,17 @@ def commit(
     return name, subject
 
 
-def _nothing(pending: str) -> tuple[str, str]:
-    """The answer if there is nothing to commit.
+def _nothing(operation: str) -> tuple[str, str]:
+    """The result if there is nothing to commit.
 
     Raises:
-        RefusedError: a command of git waits for a commit.
+        RefusedError: a git operation is in progress and waits for a commit.
     """
-    if not pending:
+    if not operation:
         return "", ""
-    option = "--continue" if pending == "rebase" else "--skip"
-    hint = f"`git {pending} {option}` continues, `git {pending} --abort` gives up."
-    raise RefusedError(f"nothing is left to commit, and git waits in a {pending}", hint=hint)
+    option = "--continue" if operation == "rebase" else "--skip"
+    hint = f"`git {operation} {option}` continues, `git {operation} --abort` gives up."
+    raise RefusedError(f"nothing is left to commit, and git waits in a {operation}", hint=hint)
 
 
 def _counts(folders: Sequence[UserFolder]) -> str:
@@ -126,21 +127,21 @@ def _counts(folders: Sequence[UserFolder]) -> str:
     return f"Memories: {'; '.join(parts)}" if parts else "Memory files"
 
 
-def _check_committable(folder: UserFolder, *, allow_unsettled: bool) -> None:
-    waiting = settling.unsettled(atomic.read(folder.memory_file) or document.empty(folder.name))
-    if allow_unsettled:
+def _check_committable(folder: UserFolder, *, allow_unresolved: bool) -> None:
+    unresolved = resolving.unresolved_ids(atomic.read(folder.memory_file) or document.empty(folder.name))
+    if allow_unresolved:
         return
-    if waiting and (queries.under_way(folder.root) or document.FILE_NAME in _unmerged(folder)):
-        many = "1 conflict is" if len(waiting) == 1 else f"{len(waiting)} conflicts are"
-        hint = "`memctl conflicts` lists them; --unsettled commits the merge as it is, to settle later."
-        raise RefusedError(f"{many} not settled in {folder.name}/{document.FILE_NAME}", hint=hint)
-    for place in settling.marked_in(folder, [*_unmerged(folder), *_changed_texts(folder)]):
-        hint = "Keep what is right and delete the marker lines; --unsettled commits it as it is."
-        raise RefusedError(f"{folder.name}/{place}: holds git conflict markers", hint=hint)
+    if unresolved and (queries.in_progress(folder.root) or document.FILE_NAME in _unmerged(folder)):
+        many = "1 conflict is" if len(unresolved) == 1 else f"{len(unresolved)} conflicts are"
+        hint = "`memctl conflicts` lists them; --unsettled commits the merge with them, to be resolved later."
+        raise RefusedError(f"{many} unresolved in {folder.name}/{document.FILE_NAME}", hint=hint)
+    for place in resolving.markers_in(folder, [*_unmerged(folder), *_changed_texts(folder)]):
+        hint = "Keep the right text and delete the marker lines; --unsettled commits it unchanged."
+        raise RefusedError(f"{folder.name}/{place}: has git conflict markers", hint=hint)
 
 
 def _unmerged(folder: UserFolder) -> list[str]:
-    """Files of the folder with unmerged versions, after a merge or a stash with conflicts."""
+    """Files of the folder with unmerged versions, after a merge or stash with conflicts."""
     return queries.names(process.run(folder.root, "diff", "--name-only", "--relative", "-z", "--diff-filter=U").stdout)
 
 

@@ -1,4 +1,4 @@
-"""The diff driver, which git calls to show differences: a `memory.json` as readable text."""
+"""The diff driver, with which git shows a `memory.json` as readable text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def readable(data: bytes) -> str:
 
 
 def _top_lines(name: str, value: object) -> Iterator[str]:
-    """A field beside the memories; a conflict has a line for each of its parts."""
+    """A top-level field; a conflict has a line for each of its parts."""
     for each in value if isinstance(value, list) and name == merge_values.CONFLICTS else ():
         yield f"conflict {each.get('id', '')}" if isinstance(each, dict) else f"conflict {_shown(each)}"
         if isinstance(each, dict):

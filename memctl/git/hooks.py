@@ -1,4 +1,4 @@
-"""What the hooks check: the staged files, and the users in a working tree."""
+"""The checks of the hooks: staged files, and the users in a working tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memctl.storage.files import layout
 
 @dataclass(frozen=True)
 class Tree:
-    """A working tree and its staged files; `hook`: git called memctl, and its variables name the index."""
+    """A working tree and its staged files; `hook`: git called memctl, and git's variables name the index."""
 
     root: Path
     hook: bool = False
@@ -36,10 +36,10 @@ def check(tree: Tree, places: Sequence[str] = ()) -> None:
     """Refuse to commit conflict markers, unreadable files and likely secrets.
 
     Args:
-        places: pathspecs of what to commit; all staged files otherwise.
+        places: pathspecs of what to commit; default: all staged files.
 
     Raises:
-        RefusedError: with a line for each problem.
+        RefusedError: there are problems; the hint lists them.
     """
     if problems := problems_in(tree, *staged(tree, places)):
         many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
@@ -48,7 +48,8 @@ def check(tree: Tree, places: Sequence[str] = ()) -> None:
 
 
 def staged(tree: Tree, places: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """What would be committed: memory files, by their attributes; and users' other files, such as documents."""
+    """The files that would be committed: memory files, by their attributes; and users' other files, such as
+    documents."""
     done = tree.git("diff", "--cached", "--name-only", "-z", "--diff-filter=ACMRT", "--", *places)
     if done.returncode:
         raise StorageError("git did not list the staged files", hint=queries.complaint(done.stderr)[0])
@@ -66,13 +67,13 @@ def _is_ours(tree: Tree, name: str) -> bool:
 
 
 def problems_in(tree: Tree, ours: Iterable[str], others: Iterable[str] = ()) -> list[str]:
-    """Problems of memory files and of users' other files: sentences with file and line."""
+    """Problems of memory files and users' other files, one sentence each with file and line."""
     memory_files = [problem for name in ours for problem in _memory_file_problems(tree, name)]
     return memory_files + [problem for name in others for problem in _other_file_problems(tree, name)]
 
 
 def _other_file_problems(tree: Tree, name: str) -> Iterator[str]:
-    """Likely secrets in a file that is not memctl's, if it is text."""
+    """Likely secrets in a text file that is not memctl's."""
     data = tree.git("cat-file", "blob", f":{name}").stdout
     if b"\0" not in data[:8000] and len(data) <= sensitive.LARGEST_FILE:
         yield from _new_secrets(tree, name, data.decode("utf-8", "replace"))
@@ -82,7 +83,7 @@ def _memory_file_problems(tree: Tree, name: str) -> Iterator[str]:
     data = tree.git("cat-file", "blob", f":{name}").stdout
     text = data.decode("utf-8", "replace")
     if line := document.conflict_line(text):
-        yield f"{name}:{line}: holds git conflict markers"
+        yield f"{name}:{line}: has git conflict markers"
         return
     try:
         if name.endswith(".md"):
@@ -96,7 +97,7 @@ def _memory_file_problems(tree: Tree, name: str) -> Iterator[str]:
 
 
 def _new_secrets(tree: Tree, name: str, text: str) -> Iterator[str]:
-    """Likely secrets in lines that the last commit does not have."""
+    """Likely secrets in lines that are not in the last commit."""
     places = sensitive.in_text(text, name)
     if not places:
         return

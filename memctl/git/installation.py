@@ -1,6 +1,6 @@
-"""What memctl sets up in a clone: drivers, hooks, ignore and attributes files; and checking it.
+"""Sets up a clone: drivers, hooks, ignore and attributes files; and checks the setup.
 
-Settings go into the repository's own configuration.
+Settings are written to the repository's own configuration.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from memctl import distribution
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.git import process, queries, settling
+from memctl.git import process, queries, resolving
 from memctl.git import transcripts as shared_transcripts
 from memctl.storage.files import atomic, layout, transcripts
 from memctl.storage.files.layout import UserFolder
@@ -27,31 +27,31 @@ _MARK = "# written by `memctl git install --hooks`"
 
 
 def settings() -> dict[str, str]:
-    """What memctl sets in a repository's configuration."""
-    # Without memctl: git's own merge, because the exit code of a missing program looks like a settled conflict; and
-    # the file as it is.
+    """memctl's settings in a repository's configuration."""
+    # Without memctl, git must use its own merge, because a missing program's exit code looks like a resolved conflict,
+    # and show the file unchanged.
     fallback = '"$M" --version >/dev/null 2>&1 || exec git merge-file %A %O %B'
-    shown = '"$M" git diff-driver "$1" 2>/dev/null; C=$?; [ $C -lt 126 ] && exit $C; cat'  # git appends the file
+    textconv = '"$M" git diff-driver "$1" 2>/dev/null; C=$?; [ $C -lt 126 ] && exit $C; cat'  # git appends the file
     return {
         f"merge.{DRIVER}.name": "memory files, by record and field",
         f"merge.{DRIVER}.driver": f'{_find_memctl().replace("%", "%%")}; {fallback}; "$M" git merge-driver %O %A %B %P',
-        f"diff.{DRIVER}.textconv": f"{_find_memctl()}; {shown}",
+        f"diff.{DRIVER}.textconv": f"{_find_memctl()}; {textconv}",
     }
 
 
 def _find_memctl() -> str:
-    """Shell code that finds memctl: this one, or if it has moved, the one on the PATH."""
+    """Shell code that finds memctl: this executable, or if it has moved, the one on the PATH."""
     return f'M={shlex.quote(distribution.executable())}; [ -x "$M" ] || M=memctl'
 
 
 def install(folder: Path, *, hooks: bool = False) -> list[str]:
-    """Configure a clone: its own settings and, if wanted, hooks.
+    """Configure a clone: its own settings and optionally hooks.
 
     Returns:
         the changes, in sentences.
 
     Raises:
-        RefusedError: there is another hook; nothing was changed.
+        RefusedError: another hook exists; nothing was changed.
     """
     where = queries.need(folder)
     scripts = {name: queries.git_path(where, f"hooks/{name}") for name in HOOKS} if hooks else {}
@@ -69,16 +69,16 @@ def install(folder: Path, *, hooks: bool = False) -> list[str]:
 
 
 def _check_hook(where: Path, name: str, path: Path) -> None:
-    """Refuse to write a hook.
+    """Refuse to overwrite a hook.
 
     Raises:
-        RefusedError: there is one that does not call memctl, or other repositories would run it, too.
+        RefusedError: a hook exists that does not call memctl, or other repositories share the hooks' folder.
     """
     if _calls_memctl(path):
         return
     if os.path.lexists(path):
         hint = f"Add this line to it: `memctl git hook {name} || exit 1`"
-        raise RefusedError(f"there is already a {name} hook: {path}", hint=hint)
+        raise RefusedError(f"a {name} hook already exists: {path}", hint=hint)
     common = (where / queries.ask(where, "rev-parse", "--git-common-dir")).resolve()
     if not any(path.resolve().is_relative_to(own) for own in (where.resolve(), common)):
         own_place = shlex.quote(str(common / "hooks"))
@@ -97,17 +97,17 @@ def _calls_memctl(path: Path) -> bool:
 
 
 def _script_at(path: Path) -> bytes:
-    """The script of a hook, which may be a link; empty if there is no such file."""
+    """The script of a hook, which may be a link; empty if the file does not exist."""
     return (atomic.read_given(path) or b"") if path.is_file() else b""
 
 
 def _runs_memctl(path: Path) -> bool:
-    """Whether git runs memctl by this hook: git skips one that is not executable."""
+    """Whether git runs memctl through this hook: git skips a hook that is not executable."""
     return _calls_memctl(path) and os.access(path, os.X_OK)
 
 
 def _write_hook(path: Path, name: str) -> bool:
-    """Write a hook; one that already calls memctl is only made executable."""
+    """Write a hook; a hook that already calls memctl is only made executable."""
     if not _calls_memctl(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_script(name), "utf-8")
@@ -116,13 +116,13 @@ def _write_hook(path: Path, name: str) -> bool:
 
 
 def _script(name: str) -> str:
-    missing = f'echo "memctl was not found: the {name} hook did nothing" >&2'
+    missing = f'echo "memctl not found: the {name} hook did nothing" >&2'
     script = f'#!/bin/sh\n{_MARK}\n{_find_memctl()}\n"$M" --version >/dev/null 2>&1 || {{ {missing}; exit 0; }}\n'
     return script + f'exec "$M" git hook {name}\n'
 
 
 def complete(folders: Iterable[UserFolder]) -> list[str]:
-    """Write missing ignore and attributes files, as for a user added after `memctl git init`.
+    """Write missing ignore and attributes files, for example for a user added after `memctl git init`.
 
     Returns:
         the files written.
@@ -144,10 +144,10 @@ _ATTRIBUTES = ".gitattributes"
 
 
 def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, list[str]]:
-    """Prepare folders for git; create a repository if they are in none.
+    """Prepare folders for git; create a repository if they are not in one.
 
     Args:
-        root: where to create it.
+        root: the folder for the new repository.
 
     Returns:
         the working tree, whether it is new, and the files written.
@@ -170,7 +170,7 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
 
 
 def initialise_one(folder: UserFolder) -> tuple[Path | None, bool, list[str]]:
-    """As `initialise` and `install`, for one folder; without git, only write the files."""
+    """Like `initialise` and `install`, for one folder; if git is not installed, only writes the files."""
     if not process.installed():
         return None, False, layout.prepare_git(folder)
     where, new, written = initialise(folder.root, [folder])
@@ -179,7 +179,7 @@ def initialise_one(folder: UserFolder) -> tuple[Path | None, bool, list[str]]:
 
 
 def _keep_private(folders: Iterable[UserFolder]) -> None:
-    """Mark transcripts as private that came unmarked, as from an archive, before anything is committed."""
+    """Mark transcripts without a mark, as from an archive, as private, before anything is committed."""
     for folder in folders:
         if folder.transcripts.is_dir():
             transcripts.ensure_private(folder)
@@ -197,20 +197,20 @@ def _check_free(entry: Path) -> None:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that git needs for memory files: whether it is there, its state, and what fixes it.
+    """The result of one check: its name, whether it passed, the detail, and the command that fixes it.
 
-    `wanted` is False for what is optional.
+    `wanted` is False for an optional setup.
     """
 
     name: str
     ok: bool
-    told: str
+    detail: str
     fix: str = ""
     wanted: bool = True
 
 
 def check(folder: UserFolder) -> Iterator[Finding]:
-    """What git needs to merge and show this user's files, and whether it is there."""
+    """Check whether git can merge and show this user's files."""
     where = queries.need(folder.root)
     yield Finding("repository", True, str(where))
     yield _attributes(folder)
@@ -220,8 +220,10 @@ def check(folder: UserFolder) -> Iterator[Finding]:
     hooked = [name for name in HOOKS if _runs_memctl(queries.git_path(where, f"hooks/{name}"))]
     names = ", ".join(hooked) or "none (optional)"
     yield Finding("hooks", len(hooked) == len(HOOKS), names, "memctl git install --hooks", wanted=False)
-    seen = process.run(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
-    yield Finding("memory.json", seen, "seen by git" if seen else "ignored by git", "remove it from .gitignore")
+    visible = process.run(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
+    yield Finding(
+        "memory.json", visible, "visible to git" if visible else "ignored by git", "remove it from .gitignore"
+    )
     yield _private(folder)
     yield from _transcripts(folder)
     yield merges(folder)
@@ -230,13 +232,15 @@ def check(folder: UserFolder) -> Iterator[Finding]:
 def _private(folder: UserFolder) -> Finding:
     if process.run(folder.root, "ls-files", "--", *_PRIVATE).stdout:
         return Finding("private files", False, "tracked", "git rm -r --cached .memctl sessions")
-    if not _ignores_private(folder) and _attributes(folder).ok:  # else the attributes are reported, with the same fix
+    if (
+        not _ignores_private(folder) and _attributes(folder).ok
+    ):  # otherwise the attributes are reported, with the same fix
         return Finding("private files", False, "not in .gitignore", "memctl git init")
     return Finding("private files", True, "not tracked")
 
 
 def _transcripts(folder: UserFolder) -> Iterator[Finding]:
-    """Whether transcripts, if there are any, are in git or out of it as this machine's user decided."""
+    """Whether git tracks the transcripts as this machine's user decided; nothing if there are none."""
     state = shared_transcripts.state(folder)
     if state.files or state.shared or state.tracked:
         place = "in git" if state.shared else "private to this machine"
@@ -257,16 +261,16 @@ def _attributes(folder: UserFolder) -> Finding:
     names += [f"{transcripts.FOLDER}2026-01.jsonl"] if transcripts.is_shared(folder) else []
     output = queries.ask(folder.root, "check-attr", "merge", "--", *names)
     missing = [name for name in names if f"{name}: merge: {DRIVER}" not in output]
-    state = f"missing for {', '.join(missing)}" if missing else "name the driver"
+    state = f"missing for {', '.join(missing)}" if missing else "use the driver"
     return Finding("attributes", not missing, state, "memctl git init")
 
 
 def merges(folder: UserFolder) -> Finding:
-    """Whether a merge left conflicts in memory.json to settle."""
+    """Whether a merge left conflicts in memory.json."""
     data = atomic.read(folder.memory_file) or document.empty(folder.name)
     try:
-        waiting = settling.unsettled(data)
+        unresolved = resolving.unresolved_ids(data)
     except InvalidDataError as problem:
         return Finding("merges", False, str(problem), problem.hint)
-    state = f"{len(waiting)} to settle" if waiting else "nothing to settle"
-    return Finding("merges", not waiting, state, "memctl conflicts")
+    state = f"{len(unresolved)} unresolved" if unresolved else "no unresolved conflicts"
+    return Finding("merges", not unresolved, state, "memctl conflicts")

@@ -1,4 +1,4 @@
-"""The merge driver, which git calls for memory files; and git's own merge by lines, for files without records."""
+"""The merge driver for memory files; and git's own merge by lines, for files without records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, 
         name: the file's path in the repository.
 
     Returns:
-        git's exit code (1: there are conflicts) and a message for the user.
+        git's exit code (1 for conflicts) and a message for the user.
     """
     versions = (base.read_bytes(), ours.read_bytes(), theirs.read_bytes())
     try:
@@ -35,38 +35,38 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, 
 
 
 def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, bool, str]:
-    """The merged file, whether it holds a conflict, and a message."""
+    """The merged file, whether it has a conflict, and a message."""
     if kept.is_transcript("/".join(name.split("/")[-2:])):
         return merge_transcripts.merged(base, ours, theirs), False, ""
     if name.endswith(".jsonl"):
         return merge_texts.log(base, ours, theirs), False, ""
     if name.endswith(".md"):
         data, marked = merge_texts.reflection(base, ours, theirs, by_lines)
-        return data, marked, "both sides changed the same lines; settle them by hand" if marked else ""
+        return data, marked, "both sides changed the same lines; resolve them by hand" if marked else ""
     done = merge.memory_file(base, ours, theirs)
     if places := "; ".join(_conflict(entry) for entry in done.conflicts):
-        then = "`memctl conflicts` settles it; then `memctl git commit`, or `git add`"
+        then = "resolve with `memctl conflicts`, then `memctl git commit` or `git add`"
         return done.data, True, f"{places} ({then})"
     return done.data, False, "; ".join(_notes(done, ours, theirs))
 
 
 def _notes(done: merge.Merged, ours: bytes, theirs: bytes) -> Iterator[str]:
-    """Notes on what is no conflict for git."""
+    """Notes on changes that are not conflicts for git."""
     if keys := ", ".join(_newly_open(done.data, ours, theirs)):
-        yield f"both sides gave a value to {keys} (`memctl conflicts` shows them)"
+        yield f"both sides set {keys} (`memctl conflicts` shows them)"
     for memory_id in done.kept_last:
-        yield f"each side kept a different memory; {memory_id}, kept last, stays"
+        yield f"each side kept a different memory; {memory_id}, kept last, remains"
 
 
 def _newly_open(merged: bytes, *sides: bytes) -> list[str]:
-    """Keys of facts that have one value on each side, and several when merged."""
+    """Keys of facts with one value on each side but several after the merge."""
     if not (keys := _open_values(merged)):
         return []
-    return sorted(keys.difference(*(_open_values(merge.settled(side)) for side in sides)))
+    return sorted(keys.difference(*(_open_values(merge.without_markers(side)) for side in sides)))
 
 
 def _open_values(data: bytes) -> set[str]:
-    """Keys of facts that have more than one active value."""
+    """Keys of facts with more than one active value."""
     values: dict[str, set[str]] = {}
     for memory in document.parse(data, wanted=_may_have_key).memories.values():
         if memory.key and memory.status == ACTIVE:
@@ -86,7 +86,7 @@ def _conflict(entry: Mapping[str, object]) -> str:
 
 
 def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
-    """Git's own merge by lines: the text, and whether it holds conflict markers."""
+    """Git's own merge by lines: the text, and whether it has conflict markers."""
     with tempfile.TemporaryDirectory() as directory:
         paths = [Path(directory) / name for name in ("ours", "base", "theirs")]
         for path, data in zip(paths, (ours, base, theirs), strict=True):

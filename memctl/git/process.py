@@ -1,7 +1,7 @@
 """The only module that runs git. Git runs no other program: no hook, filter, driver, helper, pager, editor, transport.
 
-A repository may have come with a copied folder, so all programs that its files, configuration, attributes or state name
-are switched off, whoever set them. What cannot be switched off is refused (`trust`, `programs`).
+A repository may come from a stranger, so programs named by its files, configuration, attributes or state are disabled,
+and what cannot be disabled is refused (`trust`, `programs`).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "status": ("--ignore-submodules=all",),
     "symbolic-ref": (),
 }
-"""The commands of git that memctl uses, with the options that keep them from running a program."""
+"""The git commands that memctl uses, with options that keep them from running a program."""
 
 _WRITES = {"add", "commit", "config", "symbolic-ref"}
 _READS_FILES = {"add", "commit", "diff", "status"}
-"""Commands that pass the contents of files through filters."""
+"""Commands that pass file contents through filters."""
 
-_ASKED_FOR_SETTINGS = {"config", "rev-parse"}
-"""Commands that run no program and report the user's settings, not those set here."""
+_REPORT_SETTINGS = {"config", "rev-parse"}
+"""Commands that run no program and report the user's settings; they must not see the overrides below."""
 
 _SETTINGS = (
     "core.fsmonitor=false", f"core.hooksPath={os.devnull}",
@@ -53,7 +53,7 @@ _SETTINGS = (
     "maintenance.auto=false", "gc.auto=0", "rerere.enabled=false",
     "log.showSignature=false", "commit.verbose=false",
 )  # fmt: skip
-"""Switches off what would run a program: monitors, hooks, git in submodules, maintenance, merge drivers."""
+"""Disables everything that would run a program: monitors, hooks, git in submodules, maintenance, merge drivers."""
 
 _PLAIN = ("color.ui=false", "color.status=false", "core.quotePath=false", "i18n.logOutputEncoding=UTF-8")
 """Overrides the user's settings for git's output."""
@@ -62,52 +62,52 @@ _OFF = {
     "filter": ("clean=", "smudge=", "process=", "required=false"),
     "hook": ("enabled=false",),
 }
-"""Programs under names of their own (`filter.NAME.clean`), and the settings that switch them off."""
+"""Programs with user-defined names (`filter.NAME.clean`), and the settings that disable them."""
 
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",  # git before 2.39.4 does not know it; the line above holds there, too
+    "GIT_NO_LAZY_FETCH": "1",  # unknown before git 2.39.4, where the line above has the same effect
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": ":",
 }
 _KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
-"""The user's own names, settings and limits. No other variable of git is passed on."""
+"""The user's identity, settings and limits. No other git variable is passed on."""
 
 _OF_THE_CALLER = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_QUARANTINE_PATH",
 )  # fmt: skip
-"""The repository that git works in when it calls a hook; it may be another than the memory's."""
+"""The repository in which git calls a hook; it may not be the memory's."""
 
 TIMEOUT = 60
 TIMEOUT_OF_COMMITS = 3600
 _LONG = {"add", "commit"}
-"""Seconds. If git is stopped while it writes, it leaves its lock behind."""
+"""Seconds. A git stopped while writing leaves its lock behind."""
 
 
 def run(
-    folder: Path, command: str, *arguments: str, given: bytes = b"", hook: bool = False, spoken: bool = False
+    folder: Path, command: str, *arguments: str, given: bytes = b"", hook: bool = False, localised: bool = False
 ) -> Done:
-    """Run a command of git in a folder; the caller judges its exit code.
+    """Run a git command in a folder; the caller checks the exit code.
 
     Args:
-        hook: git called memctl, and its variables name the index.
-        spoken: in the user's language and colours; else plain and in English, to be parsed.
+        hook: git called memctl, and git's variables name the index.
+        localised: output in the user's language and colours; default: plain English, for parsing.
 
     Raises:
-        RefusedError: git may not be run in this repository.
-        StorageError: there is no git or no such folder, or git did not end in time.
+        RefusedError: git must not run in this repository.
+        StorageError: git or the folder does not exist, or git timed out.
     """
-    environment = _environment(hook=hook, spoken=spoken)
+    environment = _environment(hook=hook, localised=localised)
     if command == "merge-file":
         environment["GIT_DIR"] = os.devnull  # it needs no repository, and must not look for one
     elif "GIT_DIR" not in environment:
         trust.check(folder, writes=command in _WRITES)
-    settings = () if command in _ASKED_FOR_SETTINGS else _SETTINGS if spoken else (*_SETTINGS, *_PLAIN)
+    settings = () if command in _REPORT_SETTINGS else _SETTINGS if localised else (*_SETTINGS, *_PLAIN)
     if command in _READS_FILES:
-        settings = (*settings, *switched_off(_configuration(folder, environment)))
+        settings = (*settings, *disabling(_configuration(folder, environment)))
     return _run(folder, environment, settings, (command, *_COMMANDS[command], *arguments), given)
 
 
@@ -118,11 +118,11 @@ def configuration(folder: Path) -> list[tuple[str, str, str]]:
         RefusedError, StorageError: as `run`.
     """
     trust.check(folder)
-    return _configuration(folder, _environment(hook=False, spoken=False))
+    return _configuration(folder, _environment(hook=False, localised=False))
 
 
-def switched_off(configured: list[tuple[str, str, str]]) -> list[str]:
-    """The settings that switch off each program under a name of its own.
+def disabling(configured: list[tuple[str, str, str]]) -> list[str]:
+    """The settings that disable each program with a user-defined name.
 
     Raises:
         RefusedError: a name cannot be passed to git.
@@ -131,7 +131,7 @@ def switched_off(configured: list[tuple[str, str, str]]) -> list[str]:
     for section, name in named:
         if "=" in name:
             hint = f"git config --remove-section {shlex.quote(f'{section}.{name}')}"
-            raise RefusedError(f"git's configuration has a {section} that memctl cannot switch off: {name}", hint=hint)
+            raise RefusedError(f"git's configuration has a {section} that memctl cannot disable: {name}", hint=hint)
     return [f"{section}.{name}.{off}" for section, name in named for off in _OFF[section]]
 
 
@@ -175,18 +175,18 @@ def _run(
 
 def installed() -> bool:
     """Whether git is installed."""
-    return _program(_environment(hook=False, spoken=False)) != ""
+    return _program(_environment(hook=False, localised=False)) != ""
 
 
 def _program(environment: dict[str, str]) -> str:
-    """The path of git; empty if there is none."""
+    """The path of git; empty if it is not installed."""
     import shutil
 
     return shutil.which("git", path=environment["PATH"]) or ""
 
 
-def _environment(*, hook: bool, spoken: bool) -> dict[str, str]:
-    """The variables for git; without relative entries of `PATH`, which would mean the folder that git runs in."""
+def _environment(*, hook: bool, localised: bool) -> dict[str, str]:
+    """The variables for git; without relative entries of `PATH`, which would be relative to git's folder."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -194,4 +194,4 @@ def _environment(*, hook: bool, spoken: bool) -> dict[str, str]:
     }
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     kept["PATH"] = os.pathsep.join(entry for entry in path if os.path.isabs(entry))
-    return kept | _ENVIRONMENT | ({} if spoken else {"LC_ALL": "C"})
+    return kept | _ENVIRONMENT | ({} if localised else {"LC_ALL": "C"})

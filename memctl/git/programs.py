@@ -1,4 +1,4 @@
-"""Programs that git itself would run in a repository. memctl does not run them, and says so where that matters."""
+"""Programs that git itself would run in a repository. memctl does not run them, and reports the relevant ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES_A_PROGRAM = re.compile(
     r"|interactive\.difffilter|sendemail\..*(cmd|server)|imap\.tunnel|lfs\..*\.(clean|smudge|path)"
     r"|gc\.recentobjectshook|include\.path|includeif\..*\.path"
 )
-"""Settings by which git runs a program, or takes settings from elsewhere; written as git lists them."""
+"""Settings that make git run a program or read settings from elsewhere, in the form in which git lists them."""
 
 
 def named_here(folder: UserFolder) -> Finding:
@@ -49,15 +49,15 @@ def _runs(path: Path) -> bool:
 
 
 def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool) -> None:
-    """Refuse a commit for which git would run a program that matters.
+    """Refuse a commit for which git would run a relevant program.
 
     Args:
-        places: what to commit, as git's pathspecs.
-        verify: hooks matter.
-        sign: signing matters.
+        places: pathspecs of what to commit.
+        verify: hooks are relevant.
+        sign: signing is relevant.
 
     Raises:
-        RefusedError: there is such a program.
+        RefusedError: git would run such a program.
     """
     with_git = f"git -C {shlex.quote(str(where))} commit"
     if hooks := list(_hooks(where)) if verify else ():
@@ -79,7 +79,7 @@ def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool
 
 
 def _hooks(where: Path) -> Iterator[str]:
-    """Hooks, other than memctl's, that git would run for a commit; in files and in the configuration (git 2.54)."""
+    """Hooks, other than memctl's, that git would run for a commit: files, and configured hooks (git 2.54)."""
     for name in CHECKS:
         path = queries.git_path(where, f"hooks/{name}")
         if _runs(path) and not is_own_hook(path):
@@ -94,7 +94,7 @@ def _signs(where: Path) -> bool:
 
 
 def _nested(where: Path, places: Iterable[str]) -> Iterator[str]:
-    """Repositories within the places, in which git would run itself."""
+    """Nested repositories within the places, in which git would run itself."""
     staged = queries.names(process.run(where, "ls-files", "-z", "--stage", "--", *places).stdout)
     yield from (line.partition("\t")[2] for line in staged if line.startswith(_LINKED))
     others = process.run(where, "ls-files", "-z", "--others", "--exclude-standard", "--", *places).stdout

@@ -1,4 +1,4 @@
-"""Questions to git: its output, the working tree of a folder, a file in a revision, a command in progress."""
+"""Queries to git: its output, the working tree of a folder, a file in a revision, an operation in progress."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from memctl.git import process
 
 
 def ask(folder: Path, command: str, *arguments: str, hook: bool = False) -> str:
-    """What git prints.
+    """The output of a git command.
 
     Raises:
-        StorageError: git failed; with its own message.
+        StorageError: git failed; with git's message.
     """
     done = process.run(folder, command, *arguments, hook=hook)
     if done.returncode:
@@ -23,7 +23,7 @@ def ask(folder: Path, command: str, *arguments: str, hook: bool = False) -> str:
 
 
 def complaint(stderr: bytes) -> tuple[str, str]:
-    """Git's error message, and the lines after it, which often say what to do."""
+    """Git's error message, and the lines after it, which often give advice."""
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     at = next((number for number, line in enumerate(lines) if line.startswith(("fatal:", "error:"))), 0)
     first = "".join(lines[at : at + 1]).removeprefix("fatal: ").removeprefix("error: ")
@@ -31,7 +31,7 @@ def complaint(stderr: bytes) -> tuple[str, str]:
 
 
 def top(folder: Path) -> Path | None:
-    """The working tree that a folder is in; None if it is in none.
+    """The working tree that contains a folder; None if there is none.
 
     Raises:
         StorageError: git cannot read it.
@@ -50,14 +50,14 @@ def top(folder: Path) -> Path | None:
 
 
 def need(folder: Path) -> Path:
-    """The working tree.
+    """The working tree that contains a folder.
 
     Raises:
         NotFoundError: there is none.
     """
     if tree := top(folder):
         return tree
-    raise NotFoundError(f"{folder} is in no git repository", hint="Create one with `memctl git init`.")
+    raise NotFoundError(f"{folder} is not in a git repository", hint="Create one with `memctl git init`.")
 
 
 def content(folder: Path, revision: str, name: str) -> bytes | None:
@@ -66,16 +66,16 @@ def content(folder: Path, revision: str, name: str) -> bytes | None:
     return None if done.returncode else done.stdout
 
 
-_UNDER_WAY = {
+_IN_PROGRESS = {
     "rebase-apply/applying": "am", "rebase-apply": "rebase", "rebase-merge": "rebase", "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
 }  # fmt: skip
-"""Files in git's folder while a command of git waits for the user."""
+"""Files in git's folder while an operation waits for the user."""
 
 
-def under_way(folder: Path) -> str:
-    """The command of git that waits for the user (`merge`, `rebase`, `am`, …); empty if none does."""
-    return next((what for name, what in _UNDER_WAY.items() if git_path(folder, name).exists()), "")
+def in_progress(folder: Path) -> str:
+    """The git operation that waits for the user (`merge`, `rebase`, `am`, …); empty if none does."""
+    return next((what for name, what in _IN_PROGRESS.items() if git_path(folder, name).exists()), "")
 
 
 def git_path(folder: Path, name: str) -> Path:
@@ -83,5 +83,5 @@ def git_path(folder: Path, name: str) -> Path:
 
 
 def names(output: bytes) -> list[str]:
-    """The names that git lists with `-z`."""
+    """The names in a list that git printed with `-z`."""
     return [os.fsdecode(name) for name in output.split(b"\0") if name]

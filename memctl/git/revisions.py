@@ -1,4 +1,4 @@
-"""A user's files in the commits of git; reads git's objects only."""
+"""A user's files in git commits; only reads git's objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REGULAR = "100"
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit: its whole name, and when it was made."""
+    """A commit: its full name and its time."""
 
     name: str
     at: datetime
@@ -31,15 +31,15 @@ class Commit:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can name one revision: no option, no path, no range, no control characters."""
+    """Whether a text can name one revision: no option, path, range or control characters."""
     return bool(text) and len(text) <= _LONGEST and not text.startswith("-") and not _FOREIGN.search(text)
 
 
 def find(folder: Path, revision: str) -> Commit | None:
-    """The commit a revision means (`HEAD~2`, a hash, a tag, a branch).
+    """The commit of a revision (`HEAD~2`, a hash, a tag, a branch).
 
     Returns:
-        None if there is no such commit, repository or git, or the text cannot name a revision.
+        None if the commit, repository or git does not exist, or the text cannot name a revision.
     """
     if not is_name(revision):
         return None
@@ -47,7 +47,7 @@ def find(folder: Path, revision: str) -> Commit | None:
 
 
 def last_before(folder: Path, moment: datetime) -> Commit | None:
-    """The last commit made up to a time, as seen from HEAD; None if there is none."""
+    """The last commit reachable from HEAD that was made by a given time; None if there is none."""
     if find(folder, "HEAD") is None:
         return None
     until = f"--before={moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -77,7 +77,7 @@ def read(folder: Path, commit: Commit, path: str) -> bytes | None:
 
 
 def tree(folder: Path, commit: Commit, paths: Sequence[str]) -> dict[str, str]:
-    """The regular files of a commit below some paths of the folder, with the names of their contents."""
+    """The regular files of a commit below some paths of the folder, with the names of their blobs."""
     output = _git(folder, "ls-tree", "-r", "-z", commit.name, "--", *paths)
     names = {}
     for line in filter(None, output.split(b"\0")):
@@ -89,7 +89,7 @@ def tree(folder: Path, commit: Commit, paths: Sequence[str]) -> dict[str, str]:
 
 
 def contents(folder: Path, wanted: dict[str, str]) -> dict[str, bytes]:
-    """The contents with these names, by path."""
+    """The contents of these blobs, by path."""
     if not wanted:
         return {}
     output = _git(folder, "cat-file", "--batch", given="".join(f"{name}\n" for name in wanted.values()).encode())
@@ -98,7 +98,7 @@ def contents(folder: Path, wanted: dict[str, str]) -> dict[str, bytes]:
     for path in wanted:
         end = output.index(b"\n", at)
         head = output[at:end].split()
-        if len(head) != 3:  # "… missing": a partial clone that did not fetch it
+        if len(head) != 3:  # "… missing": a partial clone without this blob
             raise StorageError(f"git does not have the content of {path}", hint="Fetch it, or `git fsck`.")
         size = int(head[2])
         result[path] = output[end + 1 : end + 1 + size]
@@ -107,15 +107,15 @@ def contents(folder: Path, wanted: dict[str, str]) -> dict[str, bytes]:
 
 
 def content_name(data: bytes, like: str) -> str:
-    """The name that git gives to contents, by the hash algorithm of the name `like`."""
+    """The blob name of contents, with the hash algorithm of the name `like`."""
     hashed = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return hashed(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def _git(folder: Path, command: str, *arguments: str, given: bytes = b"") -> bytes:
-    """What git prints.
+    """The output of git.
 
-    Raises:
+    StorageError: git failed.
         StorageError: it failed.
     """
     code, output, complaint = _run(folder, command, *arguments, given=given)
@@ -128,9 +128,9 @@ _NO_REPOSITORY = "not a git repository"
 
 
 def _run(folder: Path, command: str, *arguments: str, given: bytes = b"") -> tuple[int, bytes, str]:
-    """The exit code of git, its output, and its error message. It asks nothing, fetches nothing, takes no lock.
+    """The exit code of git, its output, and its error message. Never prompts, fetches, or takes a lock.
 
-    Raises:
+    StorageError: git cannot read the repository.
         StorageError: git cannot read the repository.
     """
     if not process.installed():

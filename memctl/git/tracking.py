@@ -1,5 +1,5 @@
-"""Whether git tracks local state, so that a branch could replace the log; and whether it tracks transcripts that nobody
-on this machine put there.
+"""Whether git tracks local state, so that a branch could replace the log, or transcripts that nobody on this machine
+added.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from memctl.storage.files.layout import PRIVATE, UserFolder
 
 
 def refuse_tracked(folder: UserFolder) -> None:
-    """Refuse to go on if git tracks `.memctl/`. Git is run once for each state of its index.
+    """Refuse to continue if git tracks `.memctl/`. Runs git only after its index has changed.
 
     Raises:
-        RefusedError: git tracks it; with the command that ends this.
+        RefusedError: git tracks it; the hint has the command that ends this.
     """
     stamp = _index_stamp(folder.root)
     if not stamp or stamp == watermark.of(folder).untracked:
@@ -31,8 +31,8 @@ def refuse_tracked(folder: UserFolder) -> None:
 
 
 def tracks_transcripts(folder: UserFolder) -> bool:
-    """Whether git tracks transcripts that this machine's user did not put under git, as in a clone: messages added to
-    them would be published with the next commit. Git is run once for each state of its index."""
+    """Whether git tracks transcripts that this machine's user did not add, as in a clone: the next commit would publish
+    new messages. Runs git only after its index has changed."""
     stamp = _index_stamp(folder.root)
     if not stamp or stamp == watermark.of(folder).without_transcripts or transcripts.is_shared(folder):
         return False
@@ -43,16 +43,16 @@ def tracks_transcripts(folder: UserFolder) -> bool:
 
 
 def tracked(root: Path, place: str) -> list[str]:
-    """The files below a place that git tracks; none if git fails."""
+    """The files below a path that git tracks; none if git fails."""
     from memctl.git import (
         process,
-        queries,  # needed only if the index of git has changed
+        queries,  # needed only after git's index has changed
     )
 
     try:
         return queries.names(process.run(root, "ls-files", "-z", "--", f":(icase){place}").stdout)
     except MemctlError:
-        return []  # no git, or a repository it is not run in: state that arrives by it is not trusted anyway
+        return []  # git is missing or must not run here: state from such a repository is not trusted anyway
 
 
 def _index_stamp(root: Path) -> str:
@@ -65,13 +65,13 @@ def _index_stamp(root: Path) -> str:
             except OSError:
                 return ""
             if not stat.S_ISREG(status.st_mode):
-                return ""  # a pipe, on which git would wait
+                return ""  # a pipe would block git
             return f"{git}:{status.st_ino}:{status.st_size}:{status.st_mtime_ns}"
     return ""
 
 
 def _linked(git: Path) -> Path:
-    """Git's own folder; in a worktree or a submodule, a file names it."""
+    """Git's own folder; in a worktree or submodule, a file names it."""
     if git.is_dir():
         return git
     with open(git, "rb", opener=atomic.regular) as file:

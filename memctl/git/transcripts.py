@@ -18,10 +18,10 @@ transcripts/attachments/* -text
 class State:
     """Whether the transcripts of a user are in git.
 
-    Args:
-        shared: whether this machine's user put them there.
-        private: whether an ignore file keeps them out.
-        files: how many transcripts there are; `size`: their bytes.
+    shared: this machine's user added them.
+        private: an ignore file excludes them.
+        files: the number of transcripts; `size`: their bytes.
+        tracked: the transcripts that git tracks.
         tracked: the files of transcripts that git tracks.
     """
 
@@ -33,18 +33,18 @@ class State:
 
     @property
     def problem(self) -> str:
-        """What differs from the decision of this machine's user; empty if nothing does."""
+        """The difference from the decision of this machine's user; empty if there is none."""
         if self.tracked and not self.shared:
-            return f"git tracks {len(self.tracked)} files of transcripts that were not put under git on this machine"
+            return f"git tracks {len(self.tracked)} files of transcripts that were not added on this machine"
         if self.shared and self.private:
-            return "an ignore file keeps transcripts out of git, although they were put under git"
+            return "an ignore file excludes transcripts, although they were added to git"
         if self.files and not self.shared and not self.private:
-            return "nothing keeps transcripts out of git"
+            return "transcripts are not excluded from git"
         return ""
 
 
 def state(folder: UserFolder) -> State:
-    """The present state."""
+    """The current state."""
     names = transcripts.files(folder)
     size = sum((folder.root / name).lstat().st_size for name in names)
     private = transcripts.is_private_mark(atomic.read(folder.root / transcripts.MARK, folder.root))
@@ -52,12 +52,12 @@ def state(folder: UserFolder) -> State:
     return State(transcripts.is_shared(folder), private, len(names), size, tracked)
 
 
-def put(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> State:
-    """Put the transcripts under git, with the attribute for merging them; or take them out again. This commits nothing,
-    and git keeps tracking what it already tracks.
+def set_shared(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> State:
+    """Add the transcripts to git, with the attribute for merging them; or exclude them again. This commits nothing, and
+    git keeps tracking the files it already tracks.
 
     Raises:
-        NotFoundError: the folder is in no repository.
+        NotFoundError: the folder is not in a repository.
         RefusedError: `.memctl` is a link.
     """
     queries.need(folder.root)

@@ -1,4 +1,4 @@
-"""Repositories that git is not run in: bare ones among a folder's files, and those that lead elsewhere."""
+"""Repositories in which git must not run: bare ones among a folder's files, and links to repositories elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from memctl.errors import RefusedError, StorageError
 
 _LARGEST = 64 * 1024
-"""Bytes of a configuration that are read."""
+"""The most bytes of a configuration that are read."""
 
 
 def check(folder: Path, *, writes: bool = False) -> None:
@@ -22,7 +22,7 @@ def check(folder: Path, *, writes: bool = False) -> None:
         writes: git will write to it.
 
     Raises:
-        RefusedError: it is bare and among the files; or git would write elsewhere through it.
+        RefusedError: it is bare and among the files, or git would write elsewhere.
         StorageError: it is unreadable.
     """
     try:
@@ -35,17 +35,17 @@ def _check(here: Path, *, writes: bool) -> None:
     for place in (here, *here.parents):
         if is_repository(place):
             hint = f"Git would take its settings from there. Move HEAD, objects and refs out of {place}."
-            raise RefusedError(f"{place} holds a bare git repository among its files", hint=hint)
+            raise RefusedError(f"{place} has a bare git repository among its files", hint=hint)
         repository = _repository_of(place)
         if repository is not None and is_repository(repository):
             if writes:
-                _check_leads_back(place, repository)
+                _check_points_back(place, repository)
                 _check_links(repository)
             return
 
 
 def is_repository(place: Path) -> bool:
-    """Whether git takes a folder for a repository, by its contents."""
+    """Whether git treats a folder as a repository, by its contents."""
     head = place / "HEAD"
     if not os.path.lexists(head) or stat.S_ISDIR(head.lstat().st_mode):
         return False
@@ -53,7 +53,7 @@ def is_repository(place: Path) -> bool:
 
 
 def _repository_of(place: Path) -> Path | None:
-    """The folder that the `.git` of a folder names; None if there is none that git understands."""
+    """The folder that the `.git` of a folder names; None if git would not accept it."""
     entry = place / ".git"
     if os.path.isdir(entry):  # noqa: PTH112
         return entry.resolve()
@@ -72,7 +72,7 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _check_leads_back(place: Path, repository: Path) -> None:
+def _check_points_back(place: Path, repository: Path) -> None:
     """Refuse to write to a repository that is elsewhere and does not name this folder.
 
     Raises:
@@ -85,14 +85,14 @@ def _check_leads_back(place: Path, repository: Path) -> None:
         return
     named = f"git config --file {shlex.quote(str(repository / 'config'))} core.worktree {shlex.quote(str(place))}"
     hint = f"If this is intended, set it there: `{named}`."
-    raise RefusedError(f"{place / '.git'} leads to {repository}, which does not name this folder", hint=hint)
+    raise RefusedError(f"{place / '.git'} points to {repository}, which does not name this folder", hint=hint)
 
 
 _BEFORE_GIT = "If the folder is a copy from elsewhere, delete its .git, then run `memctl git init`."
 
 
 def _common(repository: Path) -> Path:
-    """The repository that this one shares with other worktrees; itself if it shares none."""
+    """The repository shared with other worktrees; itself if it is not shared."""
     shared = _text(repository / "commondir").strip()
     return (repository / shared).resolve() if shared else repository
 
@@ -103,12 +103,12 @@ def _is_worktree(place: Path, repository: Path) -> bool:
 
 
 def _names_a_tree(repository: Path) -> bool:
-    """Whether it names its working tree: git then works nowhere else."""
+    """Whether the repository names its working tree: git then works nowhere else."""
     return any(re.search(r"\bworktree\s*=", _text(repository / name)) for name in ("config", "config.worktree"))
 
 
 def _check_links(repository: Path) -> None:
-    """Refuse links in what git writes: through one, it could write to any file.
+    """Refuse symbolic links in git's folder: through one, git could write to any file.
 
     Raises:
         RefusedError: there is one.

@@ -1,1 +1,1 @@
-"""What was: the memories of another time, what is different since, and taking changes back."""
+"""History: past states of the memories, the differences since, undo and redo."""

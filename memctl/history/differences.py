@@ -1,4 +1,4 @@
-"""What became of memories between two states: record by record, field by field, and files line by line."""
+"""Differences between two states: record by record, field by field, and files line by line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from memctl.history import past
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 
 LARGEST_TEXT = 1_000_000
-"""Bytes; a file beyond this is compared as a whole, not line by line."""
+"""Bytes; larger files are not compared line by line."""
 
 
 @dataclass(frozen=True)
 class FieldChange:
-    """One field of a record; None where it is not written."""
+    """One field of a record; None if it is not set."""
 
     name: str
     before: Any
@@ -30,7 +30,7 @@ class FieldChange:
 
 @dataclass(frozen=True)
 class RecordChange:
-    """What became of a record; `before` and `after` as far as they are there."""
+    """The change of a record; `before` or `after` is None if it does not exist."""
 
     memory_id: str
     before: Memory | None
@@ -44,7 +44,7 @@ class RecordChange:
 
 @dataclass(frozen=True)
 class FileChange:
-    """What became of a file: its lines that went and came, each with `-` or `+` before it."""
+    """The change of a file, with its removed and added lines, prefixed with `-` or `+`."""
 
     path: str
     outcome: str
@@ -53,7 +53,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class MessageChange:
-    """A message that was deleted (`removed`) or brought back (`added`); without a text where that is gone."""
+    """A message that was deleted (`removed`) or restored (`added`); without a text if that was removed for good."""
 
     message_id: str
     outcome: str
@@ -62,7 +62,7 @@ class MessageChange:
 
 
 def records(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[RecordChange]:
-    """Records that differ in what they say, in the order of their ids; how they are laid out does not count."""
+    """Records that differ in content, in the order of their ids; layout does not count."""
     changes = []
     for memory_id in sorted({*before, *after}):
         one, other = before.get(memory_id), after.get(memory_id)
@@ -72,7 +72,7 @@ def records(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[Rec
 
 
 def record(memory_id: str, before: bytes | None, after: bytes | None) -> RecordChange | None:
-    """What became of one record; None where it says the same."""
+    """The change of one record; None if its content is the same."""
     one, other = (document.decode_raw(raw) if raw is not None else None for raw in (before, after))
     changed = fields(one, other) if one and other else ()
     return RecordChange(memory_id, one, other, changed) if changed or (one is None) != (other is None) else None
@@ -87,7 +87,7 @@ def fields(before: Memory, after: Memory) -> tuple[FieldChange, ...]:
 
 
 def files(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> list[FileChange]:
-    """Files that differ, by their paths; line ends do not count."""
+    """Files that differ, by path; line ends do not count."""
     changes = []
     for path in sorted({*before, *after}):
         one, other = before.get(path), after.get(path)
@@ -105,7 +105,7 @@ def _lines(before: bytes, after: bytes) -> tuple[str, ...]:
     return tuple(line for number, line in enumerate(diff) if number > 1 and not line.startswith("@@"))
 
 
-def told(change: RecordChange | None) -> str:
+def in_words(change: RecordChange | None) -> str:
     """A change of a record in a few words: `content: "a" → "b"`."""
     if change is None:
         return "its layout"
@@ -115,7 +115,7 @@ def told(change: RecordChange | None) -> str:
 
 
 def short(value: Any, width: int = 60) -> str:
-    """A value as JSON, cut to a width; nothing where there is none."""
+    """A value as JSON, cut to a width; `nothing` for None."""
     if value is None:
         return "nothing"
     return cut(json.dumps(value, ensure_ascii=False, default=str), width)

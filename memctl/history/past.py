@@ -1,4 +1,4 @@
-"""The past, read from the operation log backwards: what each thing was, and where the log cannot know."""
+"""Past states, reconstructed backwards from the operation log, and what the log cannot date."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORD, FILE, LINE, HEADER = "record", "file", "line", "header"
 
 @dataclass(frozen=True)
 class Key:
-    """One thing that an operation can change: a record, a file, a line of a log, a field of `memory.json`'s header.
+    """An item that an operation can change: a record, a file, a line of a log, a field of `memory.json`'s header.
 
     `name` is the record's id, the path, or the field's name; `line` the bytes of a line.
     """
@@ -34,7 +34,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Part:
-    """What an operation did to one thing: its exact bytes before and after; None where it is not there."""
+    """An operation's change of one item: its exact bytes before and after; None if it does not exist."""
 
     key: Key
     before: bytes | None
@@ -42,7 +42,7 @@ class Part:
 
 
 def parts(operation: Operation) -> list[Part]:
-    """Everything an operation did, thing by thing."""
+    """All changes of an operation, item by item."""
     return [
         *(Part(Key(RECORD, s.memory_id), _bytes(s.before), _bytes(s.after)) for s in operation.records),
         *(Part(Key(FILE, s.name), s.before, s.after) for s in operation.texts),
@@ -55,12 +55,12 @@ def parts(operation: Operation) -> list[Part]:
 
 
 def messages(operation: Operation) -> list[str]:
-    """Ids of the messages that an operation deleted, or brought back."""
+    """The ids of messages that an operation deleted or restored."""
     return list(dict.fromkeys(filter(None, (message_of(step.log, step.line) for step in operation.lines))))
 
 
 def message_of(path: str, line: bytes) -> str:
-    """The message that a line of a transcript deletes; empty where it is none of the kind."""
+    """The message that a line of a transcript deletes; empty for other lines."""
     entry = next(kept.lines(line), None) if kept.is_transcript(path) else None
     return entry.deleted if entry else ""
 
@@ -73,7 +73,7 @@ def _header_parts(operation: Operation) -> Iterator[Part]:
 
 
 def header_bytes(value: Any) -> bytes | None:
-    """A field of the header as `Part` holds it."""
+    """A header field in the form of `Part`."""
     return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True).encode()
 
 
@@ -82,7 +82,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def made(operation: Operation) -> datetime:
-    """When an operation was made; long ago where somebody has been at the log."""
+    """The time of an operation; the year 1 if someone has tampered with the log."""
     try:
         return times.from_value(operation.at)
     except ValueError:
@@ -91,19 +91,20 @@ def made(operation: Operation) -> datetime:
 
 @dataclass(frozen=True)
 class Point:
-    """A moment in the log: behind its first `count` operations.
+    """A point in the log: after its first `count` operations.
 
-    `beside`: the position of the operation right before or after this moment, where that is what was asked for. What it
-    touched is known exactly: nobody can have come between.
+    `adjacent`: the index of the operation right before or after this point, if the point was given by that operation.
+    The items it changed are known exactly, as nothing can have come in between.
     """
 
     count: int
-    beside: int = -1
+    adjacent: int = -1
 
 
 @dataclass(frozen=True)
 class Unsure:
-    """A change from outside that the log cannot date: the thing was `before`, it became `after`, some time between."""
+    """A change from outside memctl that the log cannot date: at some time, the item changed from `before` to
+    `after`."""
 
     before: bytes | None
     after: bytes | None
@@ -112,14 +113,14 @@ class Unsure:
 def back_to(
     operations: Sequence[Operation], point: Point, present: Mapping[Key, bytes | None]
 ) -> tuple[dict[Key, bytes | None], dict[Key, Unsure]]:
-    """Everything the log knows of, as it was at a moment.
+    """The values of all items in the log at a point.
 
-    Each operation tells what a thing was before it and after it. Where what it was after one is not what it was before
-    the next, somebody changed it in between without memctl. Whether that was before the moment or after it cannot be
-    known; then it is unsure, and its value is that of after the change.
+    Each operation records an item before and after it. If an item after one operation differs from the item before the
+    next, it was changed outside memctl in between. Whether that was before or after the point is unknown: the item is
+    unsure, and its value is the one after the change.
 
     Args:
-        present: what each thing is now; None where it is not there.
+        present: the present value of each item; None if it does not exist.
     """
     earlier, later, exact = _around(operations, point)
     values: dict[Key, bytes | None] = {}
@@ -137,7 +138,7 @@ def back_to(
 def _around(
     operations: Sequence[Operation], point: Point
 ) -> tuple[dict[Key, Part], dict[Key, Part], dict[Key, bytes | None]]:
-    """Each thing's last part before a moment and its first one after it; and what is known exactly."""
+    """Each item's last change before a point and its first one after it, and the values known exactly."""
     earlier: dict[Key, Part] = {}
     later: dict[Key, Part] = {}
     exact: dict[Key, bytes | None] = {}
@@ -147,13 +148,13 @@ def _around(
                 earlier[part.key] = part
             else:
                 later.setdefault(part.key, part)
-            if at == point.beside:
+            if at == point.adjacent:
                 exact[part.key] = part.after if at < point.count else part.before
     return earlier, later, exact
 
 
 def same(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two states of a thing mean the same: line ends, and the layout of JSON, do not count."""
+    """Whether two states of an item have the same content: line ends, and the layout of JSON, do not count."""
     if one is None or other is None:
         return one is other
     return one == other or _plain(one) == _plain(other)

@@ -1,4 +1,4 @@
-"""Bringing one memory back from a revision: its exact record, and its reflection."""
+"""Restoring one memory from a revision: its exact record, and its reflection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memctl.storage.ports.view import View
 
 @dataclass(frozen=True)
 class Restored:
-    """A memory that is again what it was `then`: what that changes in its record (None: nothing) and in other files."""
+    """A memory restored to its state `then`: the changes of its record (None: unchanged) and of files."""
 
     memory: Memory
     then: Past
@@ -32,10 +32,10 @@ class Restored:
 
 
 def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetime) -> Restored:
-    """Make one memory what it was then; see `History.restore`."""
+    """Restore one memory to its past state; see `History.restore`."""
     if then.clamped:
-        reason = f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time"
-        raise NotFoundError(reason, hint="`memctl log --ids` lists what it holds.")
+        reason = f"the log goes back only to {times.to_text(then.at)}, and git has no state of that time"
+        raise NotFoundError(reason, hint="`memctl log --ids` lists its operations.")
     memory_id = _full_id(given, then, engine.view().header)
     raw = then.records[memory_id]
     memory = document.decode_raw(raw)
@@ -54,18 +54,18 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
 
 
 def _full_id(given: str, then: Past, header: Mapping[str, object]) -> str:
-    near = [given] if given in then.records else ids.fitting(given, then.records)
+    near = [given] if given in then.records else ids.matching(given, then.records)
     if len(near) == 1:
         return near[0]
     if given in tombstones(header):
-        raise RefusedError(f"{given} was purged: nothing brings it back")
-    what = f"{given!r} fits several memories" if near else f"no memory {given!r}"
-    hint = f"Did you mean {' or '.join(sorted(near)[:4])}?" if near else "`memctl log ID` tells when it was there."
+        raise RefusedError(f"{given} was purged and cannot be restored")
+    what = f"{given!r} matches several memories" if near else f"no memory {given!r}"
+    hint = f"Did you mean {' or '.join(sorted(near)[:4])}?" if near else "`memctl log ID` shows when it existed."
     raise NotFoundError(f"{what} in {then}", hint=hint)
 
 
 def _restored(view: View, then: Past, memory: Memory, raw: bytes, change: RecordChange | None) -> Change:
-    """The change that makes a record and its reflection what they were."""
+    """The change that restores a record and its reflection."""
     _check_restore(view, then, memory)
     puts = (memory,) if change else ()
     edits = [*_reflection_back(view, then, memory), *_out_of_trash(view, memory)]
@@ -78,13 +78,13 @@ def _check_restore(view: View, then: Past, memory: Memory) -> None:
         hint = "Name an operation (`memctl log ID --ids`) or a git revision instead."
         raise RefusedError(f"{unsure} was changed outside memctl, and the log does not know when", hint=hint)
     if memory.memory_id in tombstones(view.header):
-        raise RefusedError(f"{memory.memory_id} was purged: nothing brings it back")
+        raise RefusedError(f"{memory.memory_id} was purged and cannot be restored")
     rivals = view.with_key(memory.category, memory.key) if memory.key and memory.status == ACTIVE else []
     for rival in rivals:
         if rival.status == ACTIVE and rival.memory_id != memory.memory_id:
             again = f"`memctl add --key {quoted(memory.key)} --value …`"
-            hint = f"State the old one again ({again}), or forget the new one first."
-            raise RefusedError(f"{memory.key} has another value by now: {rival.memory_id}", hint=hint)
+            hint = f"Add the old value again ({again}), or forget the new one first."
+            raise RefusedError(f"{memory.key} has another value now: {rival.memory_id}", hint=hint)
 
 
 def _reflection_back(view: View, then: Past, memory: Memory) -> list[TextEdit]:
@@ -94,7 +94,7 @@ def _reflection_back(view: View, then: Past, memory: Memory) -> list[TextEdit]:
     now = view.read(path)
     owners = view.referring(path) - {memory.memory_id}
     if now is not None and now != then.files[path] and owners:
-        raise RefusedError(f"{path} belongs to {', '.join(sorted(owners))} by now")
+        raise RefusedError(f"{path} belongs to {', '.join(sorted(owners))} now")
     return [] if now == then.files[path] else [TextEdit(path, now, then.files[path])]
 
 

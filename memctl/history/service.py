@@ -1,4 +1,4 @@
-"""What was: the memories as they were, from the log and from git, and what is different since."""
+"""Past states of the memories, from the log and from git, and the differences since."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from memctl.history.past import FILE, LINE, RECORD, Key, Point, Unsure
 from memctl.history.restoring import Restored
 from memctl.history.stacks import REDO, UNDO
 from memctl.history.states import SHARED, Past, present_value
-from memctl.history.undoing import Taken
-from memctl.memories.asking import Asking
+from memctl.history.undoing import Reverted
+from memctl.memories.querying import QueryEngine
 from memctl.storage.ports.storage import Revision
 from memctl.storage.ports.view import View
 
@@ -30,7 +30,7 @@ LOG = "the log"
 
 @dataclass(frozen=True)
 class Differences:
-    """What became of the memories since: records, other files, and what cannot be dated."""
+    """The differences since a revision: records, other files, and changes that cannot be dated."""
 
     since: Past
     records: tuple[RecordChange, ...]
@@ -44,70 +44,83 @@ class Differences:
 
 
 class History:
-    """What was, as `store.history`."""
+    """History: `store.history`."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
     def operations(self, memory_id: str = "") -> list[Operation]:
-        """What was done, oldest first; to one memory, or to all."""
+        """The operations, oldest first; of one memory, or all."""
         return self._engine.storage.operations(memory_id)
 
     def trashed(self) -> list[Trashed]:
-        """What lies in the trash, the newest first."""
+        """The memories in the trash, newest first."""
         return self._engine.storage.trashed()
 
     def undone(self) -> set[str]:
-        """Ids of the operations that a person made and `undo` has taken back."""
-        taken_back = stacks.stacks(self._engine.storage.operations(), MAINTENANCE)
-        return {step.origin.op for step in (*taken_back.undone, *taken_back.lost)}
+        """The ids of the user's operations that were undone."""
+        known = stacks.stacks(self._engine.storage.operations(), MAINTENANCE)
+        return {step.origin.op for step in (*known.undone, *known.lost)}
 
     def undo(
-        self, count: int = 1, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None
-    ) -> Taken:
-        """Take back the last changes, the newest first, each exactly; stop at the first that cannot be.
+        self,
+        count: int = 1,
+        *,
+        before_purge: bool = False,
+        dry_run: bool = False,
+        expected: str = "",
+        now: datetime | None = None,
+    ) -> Reverted:
+        """Undo the last changes, newest first, each exactly; stops at the first that cannot be undone.
 
         Args:
-            before_purge: step over purges, which cannot be taken back.
+            before_purge: skip purges, which cannot be undone.
+            expected: the id of the last operation; nothing is undone if another one came after it.
         """
-        return undoing.take_back(self._engine, UNDO, count, before_purge, dry_run, now or times.utc_now())
+        return undoing.revert(self._engine, UNDO, count, before_purge, dry_run, now or times.utc_now(), expected)
 
-    def redo(self, count: int = 1, *, dry_run: bool = False, now: datetime | None = None) -> Taken:
-        """Take back the last undos, the newest first, each exactly; stop at the first that cannot be."""
-        return undoing.take_back(self._engine, REDO, count, False, dry_run, now or times.utc_now())
+    def redo(
+        self, count: int = 1, *, dry_run: bool = False, expected: str = "", now: datetime | None = None
+    ) -> Reverted:
+        """Undo the last undos, newest first, each exactly; stops at the first that cannot be undone.
+
+        Args:
+            expected: as for `undo`.
+        """
+        return undoing.revert(self._engine, REDO, count, False, dry_run, now or times.utc_now(), expected)
 
     def query(self, query: Query, revision: str, *, now: datetime | None = None) -> QueryResult:
-        """Ask the memories of a revision (an operation or a commit) the way the present ones are asked.
+        """Query the memories of a revision (an operation or a commit) in the same way as the present ones.
 
-        The records alone are asked. There is no receipt: what was used then is not used now.
+        Searches only records. There is no receipt, as uses in the past do not count now.
         """
         return as_of.query(self._engine, query, self.past(revision, now=now))
 
     def select(self, chosen: Selection, revision: str, *, now: datetime | None = None) -> tuple[list[Memory], Past]:
-        """Records of a revision that fit, sorted."""
+        """The records of a revision that match, sorted."""
         then = self.past(revision, now=now)
         return as_of.select(self._engine, chosen, then), then
 
     def restore(self, given: str, revision: str, *, dry_run: bool = False, now: datetime | None = None) -> Restored:
-        """Make one memory what it was in a revision: its exact record, and its reflection where the revision has it.
+        """Restore one memory to its state in a revision: its exact record, and its reflection if the revision has it.
 
         Raises:
-            NotFoundError: the revision does not hold it.
-            RefusedError: it was purged; the log cannot tell what it was; or its place was taken by another memory.
+            NotFoundError: the revision does not contain it.
+            RefusedError: it was purged, the log does not know its state, or another memory has its key now.
         """
         now = now or times.utc_now()
         return restoring.restored(self._engine, given, self.past(revision, now=now), dry_run, now)
 
     def past(self, revision: str = "", *, now: datetime | None = None) -> Past:
-        """The memories as they were.
+        """A past state of the memories.
 
         Args:
-            revision: a time or a span back (`2026-03-01`, `3d`), the id of an operation (right after it), or a git
-                revision (`HEAD~2`); empty: git's HEAD where the folder is in git, else right before the last change.
+            revision: a time or a span (`2026-03-01`, `3d`), the id of an operation (the state after it), or a git
+                revision (`HEAD~2`); default: git's HEAD if the folder is in git, else the state before the last change.
 
         Raises:
-            UsageError: it is none of these.
-            NotFoundError: nothing was changed yet.
+            UsageError: it is not a valid revision.
+            NotFoundError: there is no operation yet.
         """
         now = now or times.utc_now()
         self._engine.refresh()
@@ -120,30 +133,30 @@ class History:
             return self._past_at(moment)
         if (state := self._engine.storage.revisions.find(revision)) is None:
             if re.match(r"\d+[-/.]\d", revision):
-                times.from_user(revision, now)  # it says what is wrong with a date
+                times.from_user(revision, now)  # raises an error that says what is wrong with the date
             hint = (
                 "Give a date, a span such as 3d, an operation (`memctl log --ids`), or a git revision such as HEAD~1."
             )
-            raise UsageError(f"{revision!r} is no time, no operation, and no revision that git knows here", hint=hint)
+            raise UsageError(f"{revision!r} is not a time, an operation, or a git revision", hint=hint)
         return self._kept_past(state)
 
     def _before_the_last(self) -> Past:
         operations = self._engine.storage.operations()
         if not operations:
-            raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
+            raise NotFoundError("nothing has been changed yet, so there is nothing to compare with")
         last = len(operations) - 1
-        return self._log_past(operations, Point(last, beside=last), past.made(operations[last]))
+        return self._log_past(operations, Point(last, adjacent=last), past.made(operations[last]))
 
     def _operation_past(self, given: str) -> Past:
         operations = self._engine.storage.operations()
         places = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
         if len(places) != 1:
-            what = "several operations begin with" if places else "the log holds no operation"
-            raise NotFoundError(f"{what} {given!r}", hint="`memctl log --ids` lists what it holds.")
-        return self._log_past(operations, Point(places[0] + 1, beside=places[0]), past.made(operations[places[0]]))
+            what = "several operations begin with" if places else "the log has no operation"
+            raise NotFoundError(f"{what} {given!r}", hint="`memctl log --ids` lists its operations.")
+        return self._log_past(operations, Point(places[0] + 1, adjacent=places[0]), past.made(operations[places[0]]))
 
     def _past_at(self, moment: datetime) -> Past:
-        """From the log as far back as it goes, else from git."""
+        """The state from the log as far back as it goes, else from git."""
         operations = self._engine.storage.operations()
         count = max((number for number, op in enumerate(operations, 1) if past.made(op) <= moment), default=0)
         if count:
@@ -151,23 +164,24 @@ class History:
         if state := self._engine.storage.revisions.last_before(moment):
             return self._kept_past(state)
         if not operations:
-            raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
-        then = self._log_past(operations, Point(0, beside=0), past.made(operations[0]))
-        note = "the log begins there, and cannot tell what was changed before"
+            raise NotFoundError("nothing has been changed yet, so there is nothing to compare with")
+        then = self._log_past(operations, Point(0, adjacent=0), past.made(operations[0]))
+        note = "the log begins there and has no earlier changes"
         return replace(then, notes=(note, *then.notes), clamped=True)
 
     def _log_past(self, operations: Sequence[Operation], point: Point, at: datetime) -> Past:
         self._need_readable()
         view = self._engine.view()
         known = {part.key for operation in operations for part in past.parts(operation)}
-        values, unsure = past.back_to(operations, point, {key: present_value(view, key) for key in known})
-        records = self._engine.view().raws()
+        records = view.raws()
+        present = {key: records.get(key.name) if key.kind == RECORD else present_value(view, key) for key in known}
+        values, unsure = past.back_to(operations, point, present)
         records |= {key.name: raw for key, raw in values.items() if key.kind == RECORD and raw is not None}
         for key, raw in values.items():
             if key.kind == RECORD and raw is None:
                 records.pop(key.name, None)
         purges = sum(bool(operation.erases) for operation in operations[point.count :])
-        notes = ("what was purged since is not in it",) if purges else ()
+        notes = ("memories purged since then are not included",) if purges else ()
         deleted = {
             key: raw is not None
             for key, raw in values.items()
@@ -176,21 +190,25 @@ class History:
         return Past(LOG, at, records, _files(view, values), _shown(unsure), deleted, notes)
 
     def _need_readable(self) -> None:
-        """Refuse to compare with a state that cannot be read."""
+        """Check that the present files are readable.
+
+        Raises:
+            MemctlError: they are not.
+        """
         if self._engine.report and self._engine.report.blocked:
             raise self._engine.report.blocked
 
     def _kept_past(self, revision: Revision) -> Past:
-        """A state that version control keeps, without what was purged since."""
+        """A state from version control, without memories that were purged since."""
         records, broken = self._engine.storage.revisions.records(revision)
         purged = self._engine.view().tombstones
         left = {memory_id: raw for memory_id, raw in records.items() if memory_id not in purged}
         texts = self._engine.storage.revisions.texts(revision, SHARED)
-        notes = (f"{broken} records of it cannot be read",) if broken else ()
+        notes = (f"{broken} of its records are unreadable",) if broken else ()
         return Past(str(revision), revision.at, left, texts, notes=notes)
 
     def differences(self, revision: str = "", *, now: datetime | None = None) -> Differences:
-        """What became of the memories since a revision; see `past`."""
+        """The differences of the memories since a revision; see `past`."""
         then = self.past(revision, now=now)
         self._need_readable()
         records = self._engine.view().raws()
@@ -209,18 +227,18 @@ class History:
         )
 
     def _messages(self, deleted: Mapping[Key, bool]) -> Iterator[MessageChange]:
-        """The messages that were deleted since, or brought back, with their text where it is there."""
-        ids = {past.message_of(key.name, key.line): stood for key, stood in deleted.items()}
+        """The messages that were deleted or restored since, with their text if it still exists."""
+        ids = {past.message_of(key.name, key.line): existed for key, existed in deleted.items()}
         messages = self._engine.storage.messages.of_logs(list(dict.fromkeys(key.name for key in deleted)), ids)
-        said = {message.message_id: message for message in messages}
-        for message_id, stood in ids.items():
-            message = said.get(message_id)
-            outcome = differences.ADDED if stood else differences.REMOVED
+        known = {message.message_id: message for message in messages}
+        for message_id, existed in ids.items():
+            message = known.get(message_id)
+            outcome = differences.ADDED if existed else differences.REMOVED
             yield MessageChange(message_id, outcome, message.role if message else "", message.text if message else "")
 
 
 def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | None]:
-    """The files among what the log tells, and the logs with the lines they had."""
+    """The past content of the files in the log, and of the logs without or with the changed lines."""
     texts = {key.name: data for key, data in values.items() if key.kind == FILE and key.name.startswith(SHARED)}
     for key, line in values.items():
         if key.kind == LINE and not kept.is_transcript(key.name) and line != present_value(view, key):
@@ -231,12 +249,12 @@ def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | 
 
 
 def _shown(unsure: Mapping[Key, Unsure]) -> dict[Key, Unsure]:
-    """What concerns the user's own files; memctl's own (the trash) does not."""
+    """The changes of the user's own files, without memctl's own (the trash)."""
     return {key: one for key, one in unsure.items() if key.kind == RECORD or key.name.startswith(SHARED)}
 
 
 def _moment(text: str, now: datetime) -> datetime | None:
-    """The time a text means; None where it means none. A date alone is its end."""
+    """The time for a text, at the end of a date; None if it is not a time."""
     try:
         return times.end_of(text, now)
     except UsageError:

@@ -1,4 +1,4 @@
-"""Taking back an operation, and taking that back: exactly, or not at all."""
+"""The inverse of an operation, for undo and redo: exact, or an error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNDO, REDO = "undo", "redo"
 
 @dataclass(frozen=True)
 class Step:
-    """Something that can be taken back: the operation that did it last, and the one a person made (`origin`)."""
+    """An operation that can be reverted, and the user's operation that it goes back to (`origin`)."""
 
     operation: Operation
     origin: Operation
@@ -26,7 +26,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Stacks:
-    """What `undo` and `redo` would take next, the newest last; `lost` was undone, and a later change ended its redo."""
+    """The next steps of `undo` and `redo`, newest last. `lost`: undone, but a later change prevents the redo."""
 
     done: tuple[Step, ...]
     undone: tuple[Step, ...]
@@ -38,11 +38,10 @@ class Stacks:
 
 
 def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
-    """What can be taken back after a history of plain operations, undos and redos.
+    """The steps that can be reverted after a history of operations, undos and redos.
 
-    An undo takes its operation off `done` and lies on `undone`; a redo takes it off there and lies on `done`, so that
-    it can be undone again. A plain operation empties `undone`. memctl's own housekeeping (command `skip`) does nothing
-    to either.
+    An undo moves its operation from `done` to `undone`; a redo moves it back, so that it can be undone again. Other
+    operations clear `undone`. memctl's own housekeeping (command `skip`) changes neither.
     """
     done: list[Step] = []
     undone: list[Step] = []
@@ -56,16 +55,16 @@ def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
             done.append(Step(operation, operation))
             lost += undone
             undone.clear()
-    return Stacks(*(tuple(step for step in steps if _something(step.operation)) for steps in (done, undone, lost)))
+    return Stacks(*(tuple(step for step in steps if _has_effect(step.operation)) for steps in (done, undone, lost)))
 
 
-def _something(operation: Operation) -> bool:
-    """Whether there is anything to take back; a purge may have left nothing of an operation."""
+def _has_effect(operation: Operation) -> bool:
+    """Whether there is anything to revert; a purge may have left nothing of an operation."""
     return bool(operation.erases or past.parts(operation))
 
 
 def _taken(stack: list[Step], op: str, by: Operation) -> Operation:
-    """Take the step of an operation off a stack and return what a person made; the log may not hold it any more."""
+    """Remove the step of an operation from a stack and return the user's operation; the log may no longer have it."""
     for at in reversed(range(len(stack))):
         if stack[at].operation.op == op:
             return stack.pop(at).origin
@@ -73,41 +72,41 @@ def _taken(stack: list[Step], op: str, by: Operation) -> Operation:
 
 
 def next_step(known: Stacks, what: str, before_purge: bool = False) -> Step:
-    """The newest step that `undo` or `redo` takes.
+    """The newest step for `undo` or `redo`.
 
     Raises:
-        NotFoundError: there is none.
-        RefusedError: the newest is a purge, and `before_purge` does not say to step over it.
+        NotFoundError: there is no step.
+        RefusedError: the newest is a purge, and `before_purge` is not set.
     """
     for step in reversed(known.done if what == UNDO else known.undone):
         if not step.operation.erases:
             return step
         if not before_purge:
-            hint = "What came before it can: `memctl undo --before-purge`."
+            hint = "Earlier changes can: `memctl undo --before-purge`."
             raise RefusedError("the last change was a purge, which cannot be undone", hint=hint)
     if what == UNDO:
-        raise NotFoundError("there is nothing to undo", hint="`memctl log` lists what was done.")
-    hint = "Only what `memctl undo` took back can be redone, and only until something else is changed."
+        raise NotFoundError("there is nothing to undo", hint="`memctl log` lists the operations.")
+    hint = "Only undone changes can be redone, and only until something else is changed."
     raise NotFoundError("there is nothing to redo", hint=hint)
 
 
 def following(known: Stacks, what: str, step: Step) -> str:
-    """The operation that comes next once a step was taken; empty where there is none, or a purge stands before it."""
+    """The next operation once a step is reverted; empty if there is none."""
     stack = known.done if what == UNDO else known.undone
     left = [other for other in stack if not other.operation.erases and other != step]
     return left[-1].operation.op if left else ""
 
 
 def inverse(what: str, step: Step, present: Mapping[Key, bytes | None], later: Sequence[Operation] = ()) -> Change:
-    """The change that takes a step back.
+    """The change that reverts a step.
 
     Args:
         what: `UNDO` or `REDO`, for the log.
-        present: what each thing it touched is now.
-        later: the operations after it, to tell which of them changed something.
+        present: the present value of each item that it changed.
+        later: the operations after it, to say which one changed an item.
 
     Raises:
-        ConflictError: something it touched has changed since; nothing can be taken back exactly.
+        ConflictError: an item that it changed has changed since.
     """
     for part in past.parts(step.operation):
         if present.get(part.key) != part.after:
@@ -127,7 +126,7 @@ def inverse(what: str, step: Step, present: Mapping[Key, bytes | None], later: S
 
 
 def _header_back(operation: Operation) -> dict[str, object] | None:
-    """The fields it changed as they were; others may have been changed by another since."""
+    """The header fields that it changed, as they were before; other fields are not included."""
     before, after = operation.header or ({}, {})
     changed = {name: before.get(name) for name in {*before, *after} if before.get(name) != after.get(name)}
     return changed or None
@@ -137,13 +136,15 @@ def _changed(
     what: str, step: Step, part: Part, now: bytes | None, later: Sequence[Operation]
 ) -> ConflictError:  # fmt: skip
     if part.key.kind == LINE and part.after is not None and is_transcript(part.key.name):
-        reason = f"cannot {what} `{step.origin.command}` of {step.origin.at}: the messages were removed for good since"
-        return ConflictError(reason, hint="The setting `transcript_deleted_days` says how long deleted messages wait.")
+        reason = f"cannot {what} `{step.origin.command}` of {step.origin.at}: the messages have been removed for good"
+        return ConflictError(
+            reason, hint="The setting `transcript_deleted_days` says how long deleted messages are kept."
+        )
     by = next((op for op in reversed(later) if _left(op, part.key, now)), None)
     who = f"since by `{by.command}` of {by.at}" if by else "outside memctl since"
     reason = f"cannot {what} `{step.origin.command}` of {step.origin.at}: {part.key} was changed {who}{_how(part, now)}"
     where = "" if by else "An editor or git did that. "
-    hint = f"{where}It is left as it is; `memctl diff` and `memctl log` show more, `memctl edit` changes it by hand."
+    hint = f"{where}Nothing was changed; `memctl diff` and `memctl log` show more, `memctl edit` changes it by hand."
     return ConflictError(reason, hint=hint)
 
 
@@ -153,7 +154,7 @@ def _left(operation: Operation, key: Key, now: bytes | None) -> bool:
 
 def _how(part: Part, now: bytes | None) -> str:
     if part.key.kind == RECORD:
-        return f": {differences.told(differences.record(part.key.name, part.after, now))}"
+        return f": {differences.in_words(differences.record(part.key.name, part.after, now))}"
     if part.key.kind == FILE and (now is None or part.after is None):
-        return ": it is gone" if now is None else ": it is there again"
+        return ": it was deleted" if now is None else ": it was created"
     return ""

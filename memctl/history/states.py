@@ -1,4 +1,4 @@
-"""A past state of the memories, and what a part of an operation is now."""
+"""A past state of the memories, and the present value of an item."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from memctl.history.past import HEADER, LINE, RECORD, Key, Unsure
 from memctl.storage.ports.view import View
 
 SHARED = (reflections.FOLDER, knowledge.FOLDER, FEEDBACK)
-"""Files beside `memory.json` that have a history: those that git may have."""
+"""Files with a history outside `memory.json`: those that may be in git."""
 
 
 @dataclass(frozen=True)
 class Past:
-    """The memories as they were.
+    """A past state of the memories.
 
     Args:
-        source: where this is known from: `the log`, or `git abc1234`.
-        at: the time it is of.
-        records: exact JSON of each record, by id.
-        files: each other file that may differ from now, by path; None where there was none.
-        unsure: what somebody changed without memctl, so that the log cannot say when.
-        deleted: deletions of messages that were made, or taken back, since: whether each stood then.
-        notes: sentences on what is not known.
-        clamped: it is the beginning of the log, because neither that nor git goes back as far as was asked for.
+        source: the source of the state: `the log`, or `git abc1234`.
+        at: its time.
+        records: the exact JSON of each record, by id.
+        files: other files that may differ from now, by path; None for a file that did not exist.
+        unsure: items changed outside memctl at a time that the log does not know.
+        deleted: deletions of messages that were made or undone since: whether each existed then.
+        notes: notes on what is unknown.
+        clamped: it is the beginning of the log, as neither the log nor git goes back to the requested time.
     """
 
     source: str
@@ -47,7 +47,7 @@ class Past:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes this worse than it should be, in sentences."""
+        """Why this state is degraded, in sentences."""
         ids = sorted(key.name for key in self.unsure if key.kind == RECORD)
         more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
         note = f"changed outside memctl, and the log does not know when: {', '.join(ids[:3])}{more}"
@@ -55,7 +55,7 @@ class Past:
 
 
 def present_value(view: View, key: Key) -> bytes | None:
-    """What a part of an operation is now."""
+    """The present value of an item."""
     if key.kind == RECORD:
         return view.raws([key.name]).get(key.name)
     if key.kind == HEADER:

@@ -1,4 +1,4 @@
-"""Taking back the last changes, and taking that back: step by step, each exactly."""
+"""Undoing the last changes, and redoing them: step by step, each exactly."""
 
 from __future__ import annotations
 
@@ -20,26 +20,32 @@ from memctl.tasks import reopening
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What was taken back, the newest first, and why no more was; None where all was that was asked for."""
+class Reverted:
+    """The reverted operations, newest first, and why it stopped; None if all requested ones were reverted."""
 
     done: tuple[Operation, ...]
     stopped: MemctlError | None = None
 
     def one(self) -> Operation:
-        """The one change that was to be taken back.
+        """The single reverted operation.
 
         Raises:
-            MemctlError: why it was not.
+            MemctlError: why it was not reverted.
         """
         if self.stopped:
             raise self.stopped
         return self.done[0]
 
 
-def take_back(engine: Engine, what: str, count: int, before_purge: bool, dry_run: bool, now: datetime) -> Taken:
-    """Take back the last changes (`undo`) or the last undos (`redo`), as far as that can be done."""
-    walk = _Walk(what, before_purge)
+def revert(
+    engine: Engine, what: str, count: int, before_purge: bool, dry_run: bool, now: datetime, expected: str = ""
+) -> Reverted:
+    """Revert the last changes (`undo`) or the last undos (`redo`), as far as possible.
+
+    Args:
+        expected: the id of the operation to revert first; nothing is reverted if it is not the last one.
+    """
+    walk = _Walk(what, before_purge, expected or None)
     taken: list[Operation] = []
 
     def decide(view: View) -> tuple[Change, None]:
@@ -54,55 +60,54 @@ def take_back(engine: Engine, what: str, count: int, before_purge: bool, dry_run
             if not dry_run:
                 reopening.follow(engine.storage.sessions, what, taken[-1], now)
     except NotFoundError as problem:
-        return Taken(tuple(taken), _at_the_end(problem, engine.storage.operations_trimmed))
+        return Reverted(tuple(taken), _at_the_end(problem, engine.storage.operations_trimmed))
     except MemctlError as problem:
-        return Taken(tuple(taken), problem)
-    return Taken(tuple(taken))
+        return Reverted(tuple(taken), problem)
+    return Reverted(tuple(taken))
 
 
 def _at_the_end(problem: NotFoundError, trimmed: bool) -> NotFoundError:
-    """That there is no more to take back, with the reason where the log once held more."""
+    """The error that there is nothing more to revert, with the reason if older operations were trimmed."""
     if not trimmed:
         return problem
-    hint = "What is older fell out of the log: the setting `log_limit_mb` says how much it keeps."
+    hint = "Older operations were trimmed from the log (setting `log_limit_mb`)."
     return NotFoundError(problem.message, hint=hint)
 
 
 class _Walk:
-    """One way back, step by step. What others do meanwhile is not taken back with it.
+    """Reverts step by step, without the changes that others make in between.
 
-    A dry run pretends: what it has taken back so far is in `values`, and these operations count as `gone`.
+    A dry run pretends: `values` has the results so far, and the operations in `reverted` count as reverted.
     """
 
-    def __init__(self, what: str, before_purge: bool) -> None:
-        self.what, self.before_purge = what, before_purge
+    def __init__(self, what: str, before_purge: bool, expected: str | None) -> None:
+        self.what, self.before_purge, self._expected = what, before_purge, expected
         self.values: dict[Key, bytes | None] = {}
-        self.gone: set[str] = set()
-        self._expected: str | None = None
+        self.reverted: set[str] = set()
         self._step: Step | None = None
         self._coming = ""
 
     def decide(self, view: View, operations: Sequence[Operation]) -> Change:
-        """The change that takes the next step back; may be asked again before it is `taken`.
+        """The change that reverts the next step; may be called again before it is `taken`.
 
         Raises:
-            RefusedError: somebody else changed something since the last step.
+            RefusedError: another process changed something since the last step.
         """
-        known = stacks.stacks(operations, MAINTENANCE).without(self.gone)
+        known = stacks.stacks(operations, MAINTENANCE).without(self.reverted)
         step = stacks.next_step(known, self.what, self.before_purge)
         if self._expected not in (None, step.operation.op):
-            reason = f"somebody else changed something meanwhile (`{step.origin.command}`)"
-            raise RefusedError(reason, hint="Look at `memctl log`, then try again.")
+            reason = f"another process changed something in the meantime (`{step.origin.command}`)"
+            raise RefusedError(reason, hint="Check `memctl log`, then try again.")
         self._step, self._coming = step, stacks.following(known, self.what, step)
         now = {key: self.values.get(key, value) for key, value in _present(view, step.operation).items()}
         return stacks.inverse(self.what, step, now, _later(operations, step))
 
     def taken(self, *, pretend: bool) -> Operation:
-        """Note that the step was taken; returns what a person had made."""
+        """Record that the step was reverted; returns the user's operation."""
         assert self._step
         if pretend:
             self.values |= {part.key: part.before for part in past.parts(self._step.operation)}
-            self.gone.add(self._step.operation.op)
+            self.reverted.add(self._step.operation.op)
         self._expected = self._coming
         return self._step.origin
 
@@ -113,5 +118,5 @@ def _later(operations: Sequence[Operation], step: Step) -> Sequence[Operation]:
 
 
 def _present(view: View, operation: Operation) -> dict[Key, bytes | None]:
-    """What everything an operation touched is now."""
+    """The present values of all items that an operation changed."""
     return {part.key: present_value(view, part.key) for part in past.parts(operation)}

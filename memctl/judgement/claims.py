@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
 from memctl.judgement import lexicon
-from memctl.judgement.wording import Sentence, read
+from memctl.judgement.rewriting import Rewritings, words_in, words_of
+from memctl.judgement.segmentation import says_when
+from memctl.judgement.wording import (
+    NAME,
+    PRONOUN,
+    QUANTITY,
+    WORD,
+    Sentence,
+    Word,
+    read,
+)
 
 LONGEST, MOST = 20_000, 200
 """Characters and clauses of a text that are read: a longer one is a document, not a claim."""
@@ -22,19 +33,30 @@ _BREAK = re.compile(
     r"|;\s+|，|；|——",
     re.IGNORECASE,
 )
+_LABEL = re.compile(r"^((?:[\w'’-]+ ){1,8}[\w'’-]+): (?!is\b|are\b)")
+"""What is noted as "Label: value" is so."""
+
+_APPOSITION = re.compile(
+    r"\b((?:[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|\w+'s) [a-z-]+), (?:[A-Z][\w.]*,? ?){1,3}(?<=,)(?= ?[a-z])"
+)
+"""A name that is put in: our landlord, Mr. Petrov, …"""
+
+_CALLED = re.compile(r", [A-Z]\w+(?=!)|(?:(?<=^)|(?<=[.!?] ))[A-Z]\w+, (?=(?:I|you|that|this)\b)")
+"""A name of who is spoken to: "I won't give up, Gina!"."""
+
+_COMMA = re.compile(r",\s+| [–—-] ")
 _JOINT = re.compile(
     r"^(?:but|because|although|though|while|whereas|so|and|但是?|因为|所以|而且?|不过|虽然)\b\s*", re.IGNORECASE
 )
 _INSTEAD = re.compile(r",?\s+(?:but )?not (?=(?:in|on|at|to|from|for|with|by|an?|the)\b)", re.IGNORECASE)
 _GOES_ON = re.compile(r"^(?:he|she|it|they|his|her|its|their|该|他|她|它|他们|她们)\b\s*", re.IGNORECASE)
-_OPEN = re.compile(
-    r"[?？]\s*$|\b(?:if|unless|whether|suppose|imagine|perhaps|maybe|possibly|might|rumou?r(?:ed|s)?|allegedly|believes?|"
-    r"thinks?|says|said|claims?|heard|hopes?|wish(?:es)?|dream(?:s|ed|t)?|wants? to|plans? to|intends? to|considering|"
-    r"thinking of|would like to|used to|formerly|previously|as a child|in the past)\b"
-    r"|[吗呢][。？?]?$|如果|要是|假如|也许|可能|听说|据说|打算|计划|想要|希望|以前|曾经?|过去|小时候|认为|以为|觉得",
-    re.IGNORECASE,
+_OPEN = (
+    r"^(?:hey|hi|hello|thanks|thank you|wow|yeah|no (?:worries|way|problem)|way to go|(?:\w+ )?long time no|let's)\b"
+    r"|\b(?:if|unless|whether|suppose|imagine|perhaps|maybe|possibly|might|rumours?|rumoured|rumors?|rumored|"
+    r"allegedly|believes?|thinks?|says|said|claims?|heard|hopes?|wish|wishes|dreams?|dreamed|dreamt|wants? to|"
+    r"plans? to|intends? to|considering|thinking of|would like to|used to|formerly|previously|as a child|in the past)\b"
 )
-"""What is asked, supposed, reported, meant to be or over claims nothing about now."""
+"""What greets or thanks, and what is supposed, reported, meant to be or over claims nothing about now."""
 
 
 @lru_cache(8_192)
@@ -46,16 +68,31 @@ def claims(text: str, aliases: frozenset[str] = frozenset()) -> tuple[Sentence, 
     """
     found: list[Sentence] = []
     for clause in list(_clauses(text[:LONGEST]))[:MOST]:
-        if has_chinese(clause) or not _OPEN.search(clause):
-            found += (read(each, aliases) for each in (clause, *_implied(clause)))
-    return tuple(claim for claim in found if claim.words)
+        for each in (clause, *_implied(clause)):
+            if has_chinese(each):
+                found += _chinese(each, aliases)
+            elif not _is_open(each):
+                found.append(read(each, aliases))
+    return tuple(dict.fromkeys(claim for claim in found if claim.words))
+
+
+def _is_open(clause: str) -> bool:
+    pattern, words = _open()
+    return clause.rstrip().endswith(("?", "？")) or (
+        not words.isdisjoint(words_in(clause)) and pattern.search(clause) is not None
+    )
+
+
+@cache
+def _open() -> tuple[re.Pattern[str], frozenset[str]]:
+    return re.compile(_OPEN, re.IGNORECASE), words_of(_OPEN)
 
 
 def _clauses(text: str) -> Iterator[str]:
     subject = ""
-    for sentence in sentences(text):
+    for sentence in sentences(_CALLED.sub("", _APPOSITION.sub(r"\1", text))):
         for number, part in enumerate(_parts(sentence)):
-            clause = _JOINT.sub("", part.strip())
+            clause = _LABEL.sub(r"\1 is ", _JOINT.sub("", part.strip()))
             own = _subject(clause)
             if subject and (_GOES_ON.match(clause) or (number and not own)):
                 clause = f"{subject} {_GOES_ON.sub('', clause)}"
@@ -63,6 +100,20 @@ def _clauses(text: str) -> Iterator[str]:
                 subject = own
             if clause:
                 yield clause
+                yield from () if has_chinese(clause) else _between_commas(clause)
+
+
+def _between_commas(clause: str) -> Iterator[str]:
+    """The parts of a clause that could stand alone, with its subject; the whole is judged as well."""
+    first, *rest = (part.strip() for part in _COMMA.split(clause))
+    begins = [part.lower().split(" ")[0] for part in rest]
+    conditions = lexicon.words("en", "conditional")
+    if not rest or not (subject := _subject(first)) or not conditions.isdisjoint((*first.lower().split(), *begins)):
+        return
+    yield first
+    for part, begin in zip(rest, begins, strict=True):
+        if begin not in lexicon.words("en", "conjunctions") and begin not in lexicon.words("en", "prepositions"):
+            yield part if _subject(part) else f"{subject} {part}"
 
 
 def _parts(sentence: str) -> Iterator[str]:
@@ -90,12 +141,80 @@ def _subject(clause: str) -> str:
 
 
 def _implied(clause: str) -> Iterator[str]:
-    language = "zh" if has_chinese(clause) else "en"
-    for pattern, instead in _implications(language):
+    for pattern, instead in _implications("zh" if has_chinese(clause) else "en").tried(clause):
         if pattern.search(clause) and not read(clause).denied:
             yield pattern.sub(instead, clause)
 
 
 @cache
-def _implications(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in lexicon.implied(language))
+def _implications(language: str) -> Rewritings:
+    return Rewritings(lexicon.implied(language), by_words=language == "en")
+
+
+# Chinese
+
+
+def _chinese(sentence: str, aliases: frozenset[str]) -> list[Sentence]:
+    """The clauses between the commas of a Chinese sentence, each with the subject of the first where it has none."""
+    if _ASKS.search(sentence):
+        return []
+    sentence = _loosened().rewritten(sentence)
+    sentence = _TOPIC.sub(r"\1的", sentence)
+    parts = [read(part, aliases) for part in _COMMAS.split(sentence) if _is_clause(part)]
+    whole = tuple(word for part in parts for word in part.words)
+    if any(word.text in lexicon.words("zh", "questions") for word in whole):
+        return []
+    subject = tuple(word for word in parts[0].words if word.subject) if parts else ()
+    return [_clause(number, part, whole, subject) for number, part in enumerate(parts)]
+
+
+_TOPIC = re.compile("^[^，。]*[参看买用做去办写住][^，。]*的([^，。的是有在]{3,})[，,](?:它|其|他|她)(?:们)?的?")
+"""A clause that only names what the next one is about: `我要参加的论坛，它的…`."""
+
+
+def _points_back(part: Sentence) -> int:
+    """1 if a clause begins with a pronoun for the subject of the one before."""
+    return bool(part.words) and part.words[0].key in _BACK
+
+
+def _clause(number: int, part: Sentence, whole: tuple[Word, ...], subject: tuple[Word, ...]) -> Sentence:
+    points_back = number > 0 and _points_back(part)
+    if number == 0 or (not points_back and any(map(names_something, part.words))):
+        return replace(part, whole=whole)
+    words = (*subject, *part.words[points_back:])
+    return replace(part, words=words, whole=whole, inherited=len(subject))
+
+
+def _is_clause(part: str) -> bool:
+    """Whether there is more than what something is compared with: `比起茶`."""
+    return bool(part.strip("。 ")) and not part.startswith(("比起", "相比", "除了"))
+
+
+_ASKS = re.compile("[?？]\\s*$")
+_COMMAS = re.compile("[，,;；：:](?!\\d)")
+_BACK = frozenset("其 他 她 它".split())
+
+
+def names_something(word: Word) -> bool:
+    """Whether a word of a subject names who or what is spoken of."""
+    if not word.subject or word.kind not in (WORD, NAME, QUANTITY, PRONOUN):
+        return False
+    when = says_when(word.text) or (word.quantity is not None and word.quantity.type in _WHEN)
+    return not when and word.text not in lexicon.words("zh", "adverbs")
+
+
+_WHEN = ("date", "lunar date", "weekday", "clock", "duration", "months")
+
+
+@cache
+def _loosened() -> Rewritings:
+    return Rewritings((*lexicon.rewritings("zh", "loosened"), *_apart()), by_words=False)
+
+
+def _apart() -> Iterator[tuple[str, str]]:
+    """`结了婚`, `加了十次班` say `结婚了`, `加班了十次`."""
+    for verb in sorted(lexicon.words("zh", "separable")):
+        yield rf"{verb[0]}([了过着]|)({_COUNTED}|)(?!(?<={verb[0]})){verb[1]}", rf"{verb}\1\2"
+
+
+_COUNTED = "[\\d一二两三四五六七八九十几]+[次年天回个包杯根顿场]"

@@ -1,26 +1,27 @@
-"""Whether two sentences exclude each other: about one thing at one time, and different in one point that allows no two.
+"""Whether two claims exclude each other: about one thing at one time, and different in one point that allows no two.
 
 The words of both are matched. What is left on both sides is the difference: a negation, words that exclude each other,
 two amounts of one unit, or two values of something of which there is one. Anything else that differs, above all in the
-subject, makes them sentences about two things.
+subject, makes them claims about two things.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from math import inf
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise, takewhile
 
 from memctl.judgement import lexicon, subject
-from memctl.judgement.chinese import chinese_clash, meeting
-from memctl.judgement.difference import POLARITY, VALUE, Clash
-from memctl.judgement.quantities import VERSION, Quantity
+from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words, matched
+from memctl.judgement.amounts import MOMENTS, amounts, type_of
+from memctl.judgement.quantities import VERSION
+from memctl.judgement.relations import among, cost, excludes, is_chinese, is_listed_class, one_of_a_class, says_little
+from memctl.judgement.reworded import reworded
+from memctl.judgement.segmentation import class_of, says_when
+from memctl.judgement.values import acts, values
 from memctl.judgement.wording import (
     FILLER,
-    MODAL,
     NAME,
-    NEGATION,
     PREPOSITION,
     QUANTIFIER,
     QUANTITY,
@@ -28,372 +29,262 @@ from memctl.judgement.wording import (
     WORD,
     Sentence,
     Word,
+    denies,
 )
 
-COST = {NAME: 3, QUANTITY: 3, WORD: 1, QUANTIFIER: 1, MODAL: 1}
-"""How much a word that only one of the sentences has tells them apart; words of other kinds are not compared."""
-
-DETAIL = 3
+DETAIL = 4
 """How much more a claim may say than what denies it."""
-
-MOST_WORDS = 3
-"""Words of a value."""
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """Two sentences, the words that both have, and those that only one has."""
-
-    one: Sentence
-    other: Sentence
-    shared: tuple[Word, ...]
-    left: tuple[Word, ...]
-    right: tuple[Word, ...]
-
-    @property
-    def opposed(self) -> bool:
-        return self.one.denied != self.other.denied
-
-
-_Words = tuple[Word, ...]
-_Difference = tuple[_Words, _Words]
 
 
 def clash(one: Sentence, other: Sentence) -> Clash | None:
-    """In what two sentences exclude each other; None where they may both be true.
+    """In what two claims exclude each other; None where they may both be true.
 
     Args:
         other: the later of the two: what had never happened may have happened since.
     """
     if one.language != other.language:
         return None
-    if one.language == "zh":
-        return chinese_clash(one, other)
-    if _conditional(one) != _conditional(other):
+    pair = matched(one, other)
+    if found := _only_and_all(pair):
+        return Clash(VALUE, *found, pair.shared)
+    if not _about_one(pair) or subject.apart(pair) or _at_two_times(pair) or _uncertain(pair) or _swapped(pair):
         return None
-    pair = _matched(one, other)
-    if not any(_is_content(word) for word in pair.shared) or _converse(pair):
+    for search in (_turned, _opposite, amounts, values):
+        found = None if search is not amounts and _on_two_days(pair) else search(pair)
+        if found and _little_else(pair, found):
+            return (
+                None
+                if pair.opposed(found)
+                else Clash(VALUE, *found, pair.shared, max(sum(map(cost, rest)) for rest in _rests(pair, found)))
+            )
+    return (_denial(pair) if pair.opposed() else None) or reworded(pair)
+
+
+def _about_one(pair: Pair) -> bool:
+    """Whether both have something in common: a word that tells, or the person who is their subject."""
+    if any(word.kind in (WORD, NAME) and not says_little(word) for word in pair.shared):
+        return True
+    persons = {subject.person(pair.one), subject.person(pair.other)}
+    return len(persons) == 1 and persons != {""}
+
+
+def _uncertain(pair: Pair) -> bool:
+    """Whether one of them tells of some, or only one of them of what holds under a condition."""
+    if pair.flagged("partial") > 0 or pair.flagged("conditional") == 1:
+        return True
+    possibly = _POSSIBLY | ({"may"} if subject.is_thing(pair.one) and subject.is_thing(pair.other) else set())
+    return all(any(word.plain in possibly for word in each.words) for each in (pair.one, pair.other))
+
+
+_POSSIBLY = frozenset("might could perhaps maybe possibly 可能 也许 大概 或许".split())
+
+
+def _at_two_times(pair: Pair) -> bool:
+    if pair.flagged("past") == 1 or pair.flagged("then") == 1:
+        return True
+    times = [[word for word in side if _says_when(word)] for side in (pair.left, pair.right)]
+    return all(times) and not any(excludes(a, b) for a in times[0] for b in times[1] if not (a.subject and b.subject))
+
+
+def _on_two_days(pair: Pair) -> bool:
+    """Whether each names another moment: what differs beside it holds at that time."""
+    moments = [{w.key for w in side if w.quantity and w.quantity.type in MOMENTS} for side in (pair.left, pair.right)]
+    return all(moments)
+
+
+def _says_when(word: Word) -> bool:
+    said = is_chinese(word) and word.kind != QUANTITY and says_when(word.text)
+    return said and not says_little(word) and not among(word, "zh", "frequencies")
+
+
+# Only some, and all
+
+
+def _only_and_all(pair: Pair) -> Slots | None:
+    """What only some do, and others do as well: "only admins may …", "every member may …"."""
+    if pair.flagged("only") != 1 or pair.flagged("all") != 1 or pair.opposed() or not _about_one(pair):
         return None
-    if subject.apart(one, pair.left, other, pair.right):
-        return None
-    if _swapped(pair):
-        return None
-    different = _turned(pair) or _values(pair) or _opposite(pair) or _amounts(pair)
-    if pair.opposed:
-        return None if different else _denial(pair)
-    return _within(pair, *different) if different else None
+    for limited, slots in ((pair.one, (pair.left, pair.right)), (pair.other, (pair.right, pair.left))):
+        limits = any(word.subject and "only" in _flags_of(word) for word in limited.words)
+        own, all_of = (tuple(word for word in side if word.subject and cost(word)) for side in slots)
+        rest = [word for side in slots for word in side if not word.subject and cost(word)]
+        if limits and "only" in limited.flags and own and not rest:
+            return (own, all_of) if limited is pair.one else (all_of, own)
+    return None
 
 
-def _is_content(word: Word) -> bool:
-    return word.kind in (WORD, NAME)
+def _flags_of(word: Word) -> frozenset[str]:
+    return replace(_NOTHING, words=(word,), language="zh" if is_chinese(word) else "en").flags
 
 
-def _conditional(sentence: Sentence) -> bool:
-    listed = lexicon.words(sentence.language, "conditional")
-    return any(word.text.lower() in listed for word in sentence.words)
+_NOTHING = Sentence("", "en", ())
 
 
-def _within(pair: _Pair, one: _Words, other: _Words) -> Clash | None:
-    """The clash, where little enough differs beside it."""
-    rests = [[w for w in words if w not in slot] for words, slot in ((pair.left, one), (pair.right, other))]
-    cost = max(map(_cost, rests))
+# How much else differs
+
+
+def _rests(pair: Pair, found: Slots) -> list[list[Word]]:
+    """What only one claim has beside what excludes each other, and beside the phrase that this stands in."""
+    phrases = [
+        list(slot) if slot[0].quantity else _phrase(sentence, slot)
+        for (sentence, _), slot in zip(pair.sides, found, strict=True)
+    ]
+    whole = all(
+        any(word in phrase and word not in slot for word in side)
+        for (_, side), slot, phrase in zip(pair.sides, found, phrases, strict=True)
+    )
+    taken = (
+        phrases
+        if whole
+        else [[*slot, *_amount(sentence, slot)] for (sentence, _), slot in zip(pair.sides, found, strict=True)]
+    )
+    return [[w for w in side if w not in slot and cost(w)] for (_, side), slot in zip(pair.sides, taken, strict=True)]
+
+
+def _phrase(sentence: Sentence, slot: Words) -> list[Word]:
+    """A slot with the names around it: all of "a diesel Octavia" stands for "diesel"."""
+    at = sentence.words.index(slot[0])
+    before = takewhile(_is_in_phrase, reversed(sentence.words[:at]))
+    return [*before, slot[0], *takewhile(_is_in_phrase, sentence.words[at + 1 :])]
+
+
+def _amount(sentence: Sentence, slot: Words) -> list[Word]:
+    """The amount behind a verb: costs 3 euros."""
+    at = sentence.words.index(slot[0])
+    return [
+        word for word in sentence.words[at + 1 : at + 2] if word.quantity and word.kind == QUANTITY and slot[0].mark
+    ]
+
+
+def _is_in_phrase(word: Word) -> bool:
+    """Whether a word is a part of a name, its version, or a character of a Chinese compound: `墨绿色`."""
+    if word.subject:
+        return False
+    if is_chinese(word):
+        return word.kind == WORD and len(word.text) == 1 and class_of(word.text) != "v"
+    return word.kind == NAME or (word.quantity is not None and type_of(word.quantity) == VERSION)
+
+
+def _little_else(pair: Pair, found: Slots) -> bool:
+    """Whether little enough differs beside what excludes each other."""
+    rests = _rests(pair, found)
+    apart = [(a, b) for a in rests[0] for b in rests[1] if excludes(a, b)]
+    if apart and not all(_beside(pair, found, a, b) for a, b in apart):
+        return False
+    rests = [[w for w in rest if not any(w in both for both in apart)] for rest in rests]
+    costs = [sum(map(cost, rest)) for rest in rests]
+    if min(costs) == 0:
+        costs = [sum(1 if _is_time(word) else cost(word) for word in rest) for rest in rests]
     held = sum(word.kind in (WORD, NAME, QUANTITY) for word in pair.shared)
-    if all(any(map(_is_thing, rest)) for rest in rests) and (held <= 2 or not one[0].quantity):
-        return None
-    if cost > min(3, max(1, held - 1)) or (cost and _conditional(pair.one)):
-        return None
-    return Clash(VALUE, one, other, pair.shared, cost)
+    if min(costs) and (pair.one.language == "zh" or found[0][0].stem in _ALLOWS or _things(rests, held, found)):
+        return False
+    return max(costs) <= min(3, max(1 if min(costs) or not held else 2, held - 1)) and not (
+        max(costs) and pair.flagged("conditional")
+    )
+
+
+def _beside(pair: Pair, found: Slots, one: Word, other: Word) -> bool:
+    """Whether two words that exclude each other belong to what was found: dark green, bright red."""
+    return all(
+        abs(sentence.words.index(word) - sentence.words.index(slot[0])) == 1 and not slot[0].quantity
+        for (sentence, _), slot, word in zip(pair.sides, found, (one, other), strict=True)
+    )
+
+
+def _things(rests: Iterable[list[Word]], held: int, found: Slots) -> bool:
+    """Whether both name something else, or measure something else: 2 m high, 40 m long."""
+    if found[0][0].quantity and all(any(map(_is_quality, rest)) for rest in rests):
+        return True
+    return all(any(map(_is_thing, rest)) for rest in rests) and (held <= 2 or not found[0][0].quantity)
+
+
+def _is_quality(word: Word) -> bool:
+    return word.plain in lexicon.adjectives()
+
+
+_ALLOWS = frozenset(map(lexicon.stem, "can may must forbidden allowed required".split()))
+"""What these say is of what is done; where that differs, both may be so."""
 
 
 def _is_thing(word: Word) -> bool:
-    return _is_content(word) and not _verbs([word]) and not _says_little(word)
+    return word.kind in (WORD, NAME) and not _is_verb(word)
 
 
-def _cost(words: Iterable[Word]) -> int:
-    return sum(COST[word.kind] for word in words if not _says_little(word))
+def _is_verb(word: Word) -> bool:
+    if is_chinese(word):
+        return word.kind == WORD and class_of(word.text) == "v"
+    return word.kind == WORD and (word.plain in lexicon.verbs() or word.stem in lexicon.stems("en", "light"))
 
 
-def _says_little(word: Word) -> bool:
-    return any(word.stem in lexicon.stems(language, name) for language in ("en", "zh") for name in ("weak", "light"))
+# Comparisons and names that change their places
 
 
-def _verbs(words: Iterable[Word]) -> bool:
-    light = lexicon.stems("en", "light")
-    return any(word.kind == WORD and (word.plain in lexicon.verbs() or word.stem in light) for word in words)
-
-
-# Looking first
-
-
-@dataclass(frozen=True)
-class Points:
-    """What a sentence could clash with: a look at two of these is much cheaper than comparing the sentences."""
-
-    sentence: Sentence
-    keys: frozenset[str]
-    stems: frozenset[str]
-    excluded: frozenset[str]
-    single: frozenset[str]
-    amounts: frozenset[str]
-    placed: bool
-    compares: bool
-
-
-def points(sentence: Sentence) -> Points:
-    """What a sentence could clash with."""
-    words = [word for word in sentence.words if word.kind in COST]
-    stems = meeting(sentence) if sentence.language == "zh" else frozenset(word.stem for word in words)
-    excluded = [lexicon.opposites().get(s, frozenset()) | lexicon.exclusive().get(s, frozenset()) for s in stems]
-    attributes = lexicon.words(sentence.language, "attributes")
-    single = {word.plain for word in words if word.plain in attributes} | (
-        {lexicon.stem(_verb(sentence))} if _verb(sentence) in _single(sentence.language) else set()
-    )
-    return Points(
-        sentence,
-        frozenset(word.key for word in words if word.kind != QUANTITY),
-        stems,
-        frozenset().union(*excluded),
-        frozenset(single),
-        frozenset(_type(word.quantity) for word in words if word.quantity),
-        _placed(sentence),
-        any(word.stem in _COMPARES for word in words),
-    )
-
-
-@cache
-def _single(language: str) -> frozenset[str]:
-    return lexicon.words(language, "single") | lexicon.words(language, "participles")
-
-
-def may_clash(one: Points, other: Points) -> bool:
-    """Whether comparing two sentences can find anything."""
-    if one.sentence.language == "zh":
-        return bool(one.stems & other.stems) or bool(one.excluded & other.stems)
-    if one.sentence.denied != other.sentence.denied:
-        no, yes = (one, other) if one.sentence.denied else (other, one)
-        return len(no.keys - yes.keys) <= 2
-    if one.amounts & other.amounts or one.excluded & other.stems or one.single & other.single:
-        return True
-    return (one.placed and other.placed) or (one.compares and other.compares)
-
-
-# Matching
-
-
-def _matched(one: Sentence, other: Sentence) -> _Pair:
-    left, right = ([word for word in each.words if word.kind in COST] for each in (one, other))
-    shared: list[Word] = []
-    for alike in (_alike, _akin, *([_of_kind] if one.denied else []), *([_has_kind] if other.denied else [])):
-        for word in list(left):
-            twin = next((each for each in right if alike(word, each)), None)
-            if twin is not None:
-                left.remove(word)
-                right.remove(twin)
-                shared.append(word)
-    held = tuple(word for word in one.words if any(word is each for each in shared))
-    return _Pair(one, other, held, tuple(left), tuple(right))
-
-
-def _alike(one: Word, other: Word) -> bool:
-    return one.key == other.key or (one.stem == other.stem and one.kind == other.kind)
-
-
-def _akin(one: Word, other: Word) -> bool:
-    """Whether two words are of one family: rent, rented, rental."""
-    if QUANTITY in (one.kind, other.kind) or one.kind != other.kind:
-        return False
-    if not one.stem.isascii() or other.stem in lexicon.opposites().get(one.stem, ()):
-        return False
-    group = lexicon.alike().get(one.stem, -1)
-    if group >= 0 and group == lexicon.alike().get(other.stem):
-        return True
-    length = min(len(one.stem), len(other.stem))
-    return length >= 4 and one.stem[:length] == other.stem[:length]
-
-
-def _of_kind(kind: Word, word: Word) -> bool:
-    """Whether who denies a kind of things denies this one."""
-    return kind.stem in lexicon.kinds().get(word.stem, ())
-
-
-def _has_kind(word: Word, kind: Word) -> bool:
-    return _of_kind(kind, word)
-
-
-# Differences
-
-_COMPARES = frozenset("than over prefer report".split())
-
-
-def _converse(pair: _Pair) -> bool:
-    """Whether a comparison is turned around: "older than Ann", and Ann is "younger than" …"""
-    names = [[word.key for word in each.words if _is_content(word)] for each in (pair.one, pair.other)]
-    compared = all(any(word.key == "than" for word in each.words) for each in (pair.one, pair.other))
-    differ = bool(pair.left and pair.right)
-    return compared and differ and (names[0][0], names[0][-1]) == (names[1][-1], names[1][0])
-
-
-def _swapped(pair: _Pair) -> bool:
-    """Whether two names change their parts while something else differs, too: Ann lent Bo 5, Bo lent Ann 9."""
-    one, other = _names(pair.one, pair.shared), _names(pair.other, pair.shared)
-    changed = len(one) > 1 and one != other and (one[0], one[-1]) == (other[-1], other[0])
-    return changed and bool(pair.left and pair.right)
-
-
-def _names(sentence: Sentence, shared: Sequence[Word]) -> list[str]:
-    known = {word.key for word in shared}
-    return [word.key for word in sentence.words if word.key in known and _is_content(word) and word.text[0].isupper()]
-
-
-def _turned(pair: _Pair) -> _Difference | None:
-    """A comparison or a preference with its two sides changed."""
+def _turned(pair: Pair) -> Slots | None:
+    """A comparison or a preference with its two sides changed: `甲比乙大` and `乙比甲大`."""
     one, other = pair.one.words, pair.other.words
-    if pair.left or pair.right or sorted(w.key for w in one) != sorted(w.key for w in other):
+    if pair.left or pair.right or sorted(word.key for word in one) != sorted(word.key for word in other):
         return None
     changed = [(a, b) for a, b in zip(one, other, strict=True) if a.key != b.key]
-    if len(changed) != 2 or not any(word.stem in _COMPARES for word in one):
+    if len(changed) != 2 or not any(word.stem in COMPARES for word in one):
         return None
     return tuple(a for a, _ in changed), tuple(b for _, b in changed)
 
 
-def _opposite(pair: _Pair) -> _Difference | None:
+COMPARES = frozenset(
+    map(lexicon.stem, "than over prefer report manage supervise mentor outrank 比 带 领导 指导 管理 管".split())
+)
+
+
+def _swapped(pair: Pair) -> bool:
+    """Whether two names change their parts while something else differs, too: Ann lent Bo 5, Bo lent Ann 9."""
+    if not (pair.left and pair.right):
+        return False
+    one, other = (_compared_or_named(sentence, pair) for sentence in (pair.one, pair.other))
+    return min(len(one), len(other)) > 1 and one != other and (one[0], one[-1]) == (other[-1], other[0])
+
+
+def _compared_or_named(sentence: Sentence, pair: Pair) -> list[str]:
+    known = {word.key for word in pair.shared}
+    keys = [word.key for word in sentence.words]
+    if "比" in keys[1:-1]:
+        at = keys.index("比")
+        return [keys[at - 1], keys[at + 1]]
+    than = "than" in keys
+    words = [w for w in sentence.words if (w.key in known and w.kind in (WORD, NAME)) or w.key == "user"]
+    return [word.key for word in words if than or word.text[0].isupper() or word.key == "user"]
+
+
+# Opposites
+
+
+def _opposite(pair: Pair) -> Slots | None:
+    if turned := _opposite_prepositions(pair):
+        return turned
     for word in pair.left:
-        excluded = lexicon.opposites().get(word.stem, frozenset()) | lexicon.exclusive().get(word.stem, frozenset())
         for other in pair.right:
-            if other.stem in excluded and not (word.subject and other.subject):
+            if not (word.subject and other.subject) and excludes(word, other) and _holds_of_subject(pair, word, other):
                 return (word,), (other,)
     return None
 
 
-def _amounts(pair: _Pair) -> _Difference | None:
-    """Amounts of one kind; another time makes two events of what can happen twice."""
-    held = [
-        (word, other)
-        for word in pair.left
-        for other in pair.right
-        if word.quantity and other.quantity and _differ(word.quantity, other.quantity)
-    ]
-    held = [(word, other) for word, other in held if not _overlap(pair, word, other)]
-    times = [_is_time(word) for word, _ in held]
-    if any(times) and _events_apart(pair):
-        return None
-    if not held or (any(times) and not (all(times) and _has_one_time(pair.shared))):
-        return None
-    return tuple(one for one, _ in held), tuple(other for _, other in held)
+def _opposite_prepositions(pair: Pair) -> Slots | None:
+    """Prepositions that exclude each other before the same word: before breakfast, after breakfast."""
+    one, other = (_governed(sentence) for sentence in (pair.one, pair.other))
+    found = ((one[key], other[key]) for key in one.keys() & other.keys())
+    return next((((a,), (b,)) for a, b in found if b.stem in lexicon.excluded(a.stem)), None)
 
 
-_FROM = frozenset("over at_least above".split())
-_UP_TO = frozenset("under at_most below".split())
+def _governed(sentence: Sentence) -> dict[str, Word]:
+    """The words behind a preposition, each with that."""
+    words = sentence.words
+    return {word.key: before for before, word in pairwise(words) if before.kind == PREPOSITION}
 
 
-def _overlap(pair: _Pair, word: Word, other: Word) -> bool:
-    """Whether one amount bounds what the other may be: 20 pages, and more than ten."""
-    one, two = _range(pair.one, word), _range(pair.other, other)
-    return one[0] <= two[1] and two[0] <= one[1]
-
-
-def _range(sentence: Sentence, word: Word) -> tuple[float, float]:
-    """From where to where an amount reaches; a time, which is compared as such, nowhere."""
-    value = word.quantity.value[-1] if word.quantity else None
-    if _is_time(word) or not isinstance(value, float):
-        return inf, -inf
-    at = sentence.words.index(word)
-    before = sentence.words[at - 1].key if at else ""
-    return (-inf if before in _UP_TO else value), (inf if before in _FROM else value)
-
-
-def _events_apart(pair: _Pair) -> bool:
-    """Whether the sentences tell of two things that happened."""
-    return all(any(word.mark == "ed" for word in words) for words in (pair.left, pair.right))
-
-
-def _differ(one: Quantity, other: Quantity) -> bool:
-    return _type(one) == _type(other) and one.value != other.value
-
-
-def _type(quantity: Quantity) -> str:
-    return VERSION if quantity.type.startswith(VERSION) else quantity.type
-
-
-def _is_time(word: Word) -> bool:
-    return word.quantity is not None and word.quantity.type in TIMES
-
-
-def _has_one_time(shared: Sequence[Word]) -> bool:
-    """Whether something has one time: it is listed as such, or the subject is a thing and nobody's habit."""
-    names = ("attributes", "single", "participles")
-    listed = frozenset().union(*(lexicon.stems(language, name) for language in ("en", "zh") for name in names))
-    return subject.is_thing(shared) or any(word.stem in listed for word in shared)
-
-
-def _values(pair: _Pair) -> _Difference | None:
-    """Two values of something of which there is one."""
-    one, other = (tuple(filter(_can_be_value, words)) for words in (pair.left, pair.right))
-    if all(any(map(_is_time, words)) for words in (pair.left, pair.right)):
-        return None
-    if not one or not other or len(one) + len(other) > 2 * MOST_WORDS or _verbs((*one, *other)):
-        return None
-    if _preposition(pair.one, one[0]) != _preposition(pair.other, other[0]):
-        return None
-    if _names_more(pair.one, one) or _names_more(pair.other, other):
-        return None
-    in_place = _is_in(pair.one, one[0]) and _is_in(pair.other, other[0])
-    return (one, other) if in_place or _allows_one(pair, one[0]) else None
-
-
-def _allows_one(pair: _Pair, value: Word) -> bool:
-    """Whether both sentences give something that there is one of."""
-    language = pair.one.language
-    verb = _verb(pair.one)
-    if verb and lexicon.stem(verb) == lexicon.stem(_verb(pair.other)):
-        at = pair.one.words.index(value)
-        passive = at > 1 and pair.one.words[at - 2].plain == verb and _preposition(pair.one, value)
-        if verb in lexicon.words(language, "single") or (passive and verb in lexicon.words(language, "participles")):
-            return True
-    subjects = {word.plain for each in (pair.one, pair.other) for word in each.words if word.subject}
-    listed = subjects & lexicon.words(language, "attributes")
-    return all(listed & {word.plain for word in each.words} for each in (pair.one, pair.other))
-
-
-def _verb(sentence: Sentence) -> str:
-    """The first word behind the subject that is no auxiliary, as written."""
-    return next((w.plain for w in _predicate(sentence) if w.kind == WORD and w.stem not in ("be", "have")), "")
-
-
-def _can_be_value(word: Word) -> bool:
-    if word.kind == WORD:
-        return word.stem not in lexicon.adjectives()
-    return word.kind == NAME or (word.kind == QUANTITY and not _is_time(word))
-
-
-def _names_more(sentence: Sentence, words: _Words) -> bool:
-    """Whether some of the words that stand apart from the first ones are a name or an amount."""
-    begin = sentence.words.index(words[0])
-    row = set(sentence.words[begin : begin + len(words)])
-    return any(word.kind != WORD for word in words if word not in row)
-
-
-def _preposition(sentence: Sentence, word: Word) -> str:
-    """The preposition before a word."""
-    at = sentence.words.index(word)
-    return sentence.words[at - 1].key if at and sentence.words[at - 1].kind == PREPOSITION else ""
-
-
-_PLACES = frozenset("in at on under behind beside near inside 在".split())
-
-
-def _is_in(sentence: Sentence, word: Word) -> bool:
-    """Whether a sentence says of its subject only that it is in a place that the word names."""
-    return _placed(sentence) and word in _predicate(sentence)[1:2]
-
-
-def _placed(sentence: Sentence) -> bool:
-    said = _predicate(sentence)
-    return 1 < len(said) <= MOST_WORDS + 1 and said[0].key in _PLACES
-
-
-def _predicate(sentence: Sentence) -> list[Word]:
-    return [word for word in sentence.words if not word.subject and word.kind != FILLER]
+def _holds_of_subject(pair: Pair, word: Word, other: Word) -> bool:
+    """Whether the two are said of the subject: a person may like red and like white, but a thing is red or white."""
+    if not one_of_a_class(word, other) or pair.flagged("only"):
+        return True
+    return (word.text.islower() or is_listed_class(word, other)) and not acts(pair)
 
 
 # Denials
@@ -402,22 +293,102 @@ _EVER = frozenset("never 从没 从未 从来没 从来没有 从来不 未曾".
 """Denies every time so far: what happened once contradicts it."""
 
 
-def _denial(pair: _Pair) -> Clash | None:
+def _denial(pair: Pair) -> Clash | None:
     """What one sentence denies, the other claims, be it in more detail."""
-    denying = pair.one if pair.one.denied else pair.other
+    denying, claiming = (pair.one, pair.other) if pair.one.denied else (pair.other, pair.one)
     no, yes = (pair.left, pair.right) if pair.one.denied else (pair.right, pair.left)
+    in_parts = tuple(word for word in no if _in_parts(word, claiming))
+    without = any(word.key == "without" for word in denying.words)
+    some = "all" in claiming.flags
+    if not some and _not_all(denying):
+        return None
+    placed = [word for word in no if not cost(word) and _is_placed(denying, word)]
+    if placed:
+        return None
+    no = tuple(w for w in no if not (denies(w) or w in in_parts or _lasts(w) or (without and _acts(w))))
+    no = tuple(w for w in no if not (some and w.quantity))
+    if any(word.key in subject.NOBODY for word in denying.words):
+        yes = tuple(word for word in yes if not word.subject)
+    if not any(map(_acts, yes)) and any(word.key in ("has", "have", "有") for word in claiming.words):
+        no = tuple(word for word in no if not _acts(word))
+    parts = {part for word in in_parts for part in word.text}
+    yes = tuple(
+        w for w in yes if w.kind != QUANTIFIER and not _is_time(w) and not _says_when(w) and w.text not in parts
+    )
+    spent = sum(map(cost, yes))
+    if sum(map(cost, no)) or spent > DETAIL or (any(map(_acts, yes)) and any(map(_acts, no))):
+        return None
+    if (
+        any(word.stem in lexicon.stems("en", "wishes") for word in yes)
+        or not _says_enough(pair, in_parts, spent)
+        or _before(pair, denying, claiming)
+    ):
+        return None
+    marks = tuple(word for word in denying.words if denies(word))
+    found = Clash(POLARITY, marks, (), pair.shared, spent)
+    return found if pair.one.denied else replace(found, one=(), other=marks)
+
+
+def _not_all(sentence: Sentence) -> bool:
+    """Whether only all of something is denied, which leaves some."""
+    return any(denies(a) and b.key in _ALL for a, b in pairwise(w for w in sentence.words if w.kind != FILLER))
+
+
+_ALL = frozenset("all every each everyone everybody everything always both 所有 全部 都 全 每 每个 总是 总".split())
+
+
+def _is_placed(sentence: Sentence, word: Word) -> bool:
+    """Whether a word stands behind a preposition: at work."""
+    at = sentence.words.index(word)
+    return not is_chinese(word) and at > 0 and sentence.words[at - 1].kind == PREPOSITION
+
+
+def _acts(word: Word) -> bool:
+    return not is_chinese(word) and _is_verb(word) and cost(word) > 0
+
+
+def _lasts(word: Word) -> bool:
+    return word.quantity is not None and word.quantity.type in ("duration", "months")
+
+
+def _is_time(word: Word) -> bool:
+    return not is_chinese(word) and word.quantity is not None and word.quantity.type in TIMES
+
+
+def _in_parts(word: Word, sentence: Sentence) -> bool:
+    """Whether a clause has the verb and the object of a Chinese word apart: `开车` in `开货车`."""
+    if len(word.text) != 2 or not is_chinese(word) or class_of(word.text[0]) != "v":
+        return False
+    texts = [each.text for each in sentence.words]
+    return word.text[0] in texts and any(text.endswith(word.text[1]) for text in texts)
+
+
+_PARTICLES = frozenset("down out off right back over away last same".split())
+
+
+def _says_enough(pair: Pair, in_parts: Words, more: int) -> bool:
+    """Whether the sentences share so much that they are about one thing: a verb of one character says little."""
+    shared = [
+        word for word in (*pair.shared, *in_parts) if word.kind in (WORD, NAME, QUANTITY) and not says_little(word)
+    ]
+    weight = sum(
+        0.5 if is_chinese(word) and class_of(word.stem) == "v" and len(word.stem) == 1 else 1.0 for word in shared
+    )
+    persons = {subject.person(pair.one), subject.person(pair.other)}
+    weight += len(persons) == 1 and persons != {""}
+    tells = any(is_chinese(word) or (len(word.text) > 2 and word.plain not in _PARTICLES) for word in shared)
+    return tells and weight >= (1.5 if more else 1)
+
+
+def _before(pair: Pair, denying: Sentence, claiming: Sentence) -> bool:
+    """Whether what is claimed was once, and what is denied is now."""
+    if pair.one.language == "zh":
+        once = any(word.text == "过" for word in claiming.words)
+        return once and not any(word.text in ("过", "从没", "从未", "没", "没有") for word in denying.words)
     ever = any(word.text.lower() in _EVER for word in denying.words)
     past = _past(pair.one), _past(pair.other)
-    if _cost(no) or (_verbs(yes) and _verbs(no)) or (past[0] != past[1] and not ever):
-        return None
-    if ever and pair.one.denied and past[1]:
-        return None
-    cost = _cost(word for word in yes if word.kind != QUANTIFIER and not _is_time(word))
-    marks = tuple(word for word in denying.words if word.kind == NEGATION)
-    if cost > DETAIL:
-        return None
-    found = Clash(POLARITY, marks, (), pair.shared, cost)
-    return found if pair.one.denied else replace(found, one=(), other=marks)
+    until_now = any(word.key in ("has", "have") for word in denying.words)
+    return past[0] != past[1] and not (ever or until_now)
 
 
 def _past(sentence: Sentence) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from itertools import product
@@ -23,14 +23,14 @@ def _lines(name: str) -> Iterator[list[str]]:
 
 
 @cache
-def _listed(language: str) -> Mapping[str, Any]:
+def listed(language: str) -> Mapping[str, Any]:
     return tomllib.loads(text(f"{language}.toml"))
 
 
 @cache
 def words(language: str, name: str) -> Words:
     """One of the lists of `data/en.toml` or `data/zh.toml`."""
-    return frozenset(_listed(language)[name].split())
+    return frozenset(listed(language)[name].split())
 
 
 @cache
@@ -49,7 +49,7 @@ def base(word: str) -> tuple[str, str]:
         if word in irregular(form) and word not in _AMBIGUOUS:
             return _snowball(irregular(form)[word]), "ing" if word.endswith("ing") else mark
     for ending in ("ing", "ed", "s"):
-        if word.endswith(ending) and len(word) > len(ending) + 2 and _is_form(word):
+        if word.endswith(ending) and (len(word) > len(ending) + 2 or f"{word[:-1]}" in verbs()) and _is_form(word):
             return _snowball(word), ending
     return _snowball(word), ""
 
@@ -63,6 +63,7 @@ _AMBIGUOUS = frozenset("left found felt lay rose bound saw wound lit bit ground 
 """Past forms that are as often a word of their own."""
 
 
+@cache
 def stem(word: str) -> str:
     """What all forms of a word share; a Chinese word is its own."""
     return base(word)[0] if word.isascii() else word
@@ -75,13 +76,13 @@ def _snowball(word: str) -> str:
 @cache
 def groups(language: str, name: str) -> tuple[Words, ...]:
     """A list of lists."""
-    return tuple(frozenset(map(stem, line.split())) for line in _listed(language)[name].strip().splitlines())
+    return tuple(frozenset(map(stem, line.split())) for line in listed(language)[name].strip().splitlines())
 
 
 @cache
 def rewritings(language: str, name: str = "rewritings") -> tuple[tuple[str, str], ...]:
     """Patterns of ways to say something, each with the plain way; they are tried in this order."""
-    return tuple((pattern, instead) for pattern, instead in _listed(language)[name])
+    return tuple((pattern, instead) for pattern, instead in listed(language)[name])
 
 
 @cache
@@ -99,8 +100,8 @@ def _third_person(verb: str) -> str:
 
 @cache
 def adjectives() -> Words:
-    """Stems of English words that are mostly adjectives."""
-    return frozenset(stem(line[0]) for line in _lines("adjectives.en.txt"))
+    """English words that are mostly adjectives."""
+    return frozenset(line[0] for line in _lines("adjectives.en.txt"))
 
 
 @cache
@@ -139,8 +140,12 @@ def chinese() -> Mapping[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     for line in _lines("words.zh.txt"):
         before = len(found)
-        found.update((word, (before, line[0])) for word in line[1:])
+        found.update((word, (before, line[0])) for word in line[1:] if word[-1] not in _PARTICLES)
     return found
+
+
+_PARTICLES = "的了着"
+"""What ends in one of these is two words."""
 
 
 @cache
@@ -153,9 +158,38 @@ def exclusive() -> Mapping[str, Words]:
 
 
 @cache
-def alike() -> Mapping[str, int]:
-    """For the stem of a verb, the number of its group of verbs that say much the same."""
-    return {stem(word): at for at, group in enumerate(groups("en", "alike")) for word in group}
+def excluded(stem: str) -> Words:
+    """The stems that a stem excludes, be it as the first part of a compound: left-handed, right-handed."""
+    listed = opposites().get(stem, frozenset()) | exclusive().get(stem, frozenset())
+    head, hyphen, tail = stem.partition("-")
+    return listed | {f"{other}-{tail}" for other in opposites().get(head, ())} if hyphen else listed
+
+
+@cache
+def alike() -> Mapping[str, Words]:
+    """For the stem of a verb, the groups of verbs it is in that may say the same."""
+    lists = [*groups("en", "alike"), *(frozenset(map(stem, line)) for line in _lines("alike.en.txt"))]
+    return _numbered(lists)
+
+
+@cache
+def classes() -> Mapping[str, Words]:
+    """For the stem of a noun, the classes it is in of which a thing has or is one."""
+    return _numbered([frozenset(map(stem, line[1:])) for line in _lines("classes.en.txt")])
+
+
+def _numbered(lists: list[Words]) -> Mapping[str, Words]:
+    found: dict[str, set[str]] = {}
+    for number, group in enumerate(lists):
+        for word in group:
+            found.setdefault(word, set()).add(str(number))
+    return {word: frozenset(numbers) for word, numbers in found.items()}
+
+
+@cache
+def persons() -> Words:
+    """Stems of words for persons."""
+    return frozenset(stem(word) for line in _lines("persons.en.txt") for word in line)
 
 
 @cache
@@ -181,35 +215,69 @@ def _without(word: str, mark: str) -> tuple[str, ...]:
 @cache
 def synonyms() -> Mapping[str, str]:
     """For a word with synonyms, what stands for all of them."""
+    return {**_first_of_each(_lines("synonyms.en.txt")), **own_synonyms()}
+
+
+@cache
+def own_synonyms() -> Mapping[str, str]:
+    """The synonyms of `en.toml` alone."""
+    return _first_of_each(line.split() for line in listed("en")["synonyms"].strip().splitlines())
+
+
+def _first_of_each(lines: Iterable[list[str]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for line in _lines("synonyms.en.txt"):
+    for line in lines:
         for word in line:
             found.setdefault(word, f"={line[0]}")
     return found
 
 
 @cache
+def near() -> Mapping[str, Words]:
+    """For an English word, those that share a frequent sense with it, or are derived from it."""
+    found: dict[str, set[str]] = {}
+    for word, *others in _lines("near.en.txt"):
+        for other in others:
+            found.setdefault(word, set()).add(other)
+            found.setdefault(other, set()).add(word)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@cache
+def paraphrases() -> Mapping[str, Words]:
+    """For a word, the groups it is in of words that say the same beside an equal rest."""
+    lines = f"{listed('en')['paraphrased']}\n{listed('zh')['paraphrased']}".splitlines()
+    return _numbered([frozenset(line.split()) for line in lines if line])
+
+
+@cache
 def kinds() -> Mapping[str, Words]:
     """For the stem of a noun, the kinds of things it is."""
+    own = (line.split() for line in f"{listed('en')['kinds']}\n{listed('zh')['kinds']}".splitlines() if line)
     found: dict[str, set[str]] = {}
-    for word, kind in _lines("kinds.en.txt"):
-        found.setdefault(stem(word), set()).add(stem(kind))
-    for line in f"{_listed('en')['kinds']}\n{_listed('zh')['kinds']}".splitlines():
-        for word in line.split()[1:]:
-            found.setdefault(stem(word), set()).add(stem(line.split()[0]))
+    for kind, *members in (*_lines("kinds.en.txt"), *own):
+        for word in members:
+            found.setdefault(stem(word), set()).add(stem(kind))
     return {word: frozenset(of) for word, of in found.items()}
 
 
 @cache
 def implied(language: str) -> tuple[tuple[str, str], ...]:
     """Patterns of what a sentence says, each with what follows from it."""
-    return tuple((pattern, instead) for pattern, instead in _listed(language)["implied"])
+    return tuple((pattern, instead) for pattern, instead in listed(language)["implied"])
 
 
 @cache
 def irregular(form: str) -> Mapping[str, str]:
     """English words by an irregular form: `past`, of verbs, or `plural`."""
     return {line[0]: line[1] for line in _lines(f"{form}.en.txt")}
+
+
+@cache
+def regions() -> Words:
+    """Countries and provinces, in which towns lie."""
+    countries = next((line[1:] for line in _lines("classes.en.txt") if line[0] == "country"), [])
+    return frozenset(countries) | words("zh", "regions") | words("en", "regions")
 
 
 @cache

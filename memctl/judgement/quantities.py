@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from memctl.core.text.language import CHINESE, has_chinese
-from memctl.core.times import MONTHS, WEEKDAYS
+from memctl.core.text.language import CHINESE
+from memctl.core.times import MONTHS, WEEKDAYS, month_number
 from memctl.judgement import lexicon
 
 Value = tuple[str | float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """One value found in a text.
 
@@ -53,7 +53,7 @@ _DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜�
 _UNIT_WORDS = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
 _NO_UNIT = (
     r"(?:is|are|was|were|and|or|in|on|at|an|a|per|the|to|of|for|by|with|but|after|before|from|than|who|that|as|if|not|"
-    r"our|my|your|his|her|its|their|we|i|you|he|she|it|they|about|until|since|during|every|each|when|while|because)\b"
+    r"\w+ed|only|alone|already|again|now|today|here|there|other|so|too|our|my|your|his|her|its|their|we|i|you|he|she|it|they|about|until|since|during|every|each|when|while|because)\b"
 )
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
@@ -62,7 +62,7 @@ _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 def quantities(text: str) -> tuple[str, list[Quantity]]:
     """The text with each quantity replaced by a private character, and the quantities in the order of those."""
     found: list[Quantity] = []
-    for pattern, read in _compiled(text.isascii()) if _hint().search(text) else ():
+    for pattern, read in _possible(text):
 
         def replaced(match: re.Match[str], read: _Reader = read) -> str:
             quantity = read(match)
@@ -81,7 +81,7 @@ _Reader = Callable[[re.Match[str]], Quantity | None]
 def _date(match: re.Match[str]) -> Quantity | None:
     parts = match.groupdict()
     month = parts.get("name")
-    number = _month(month) if month else _number(parts.get("m"))
+    number = float(month_number(month)) if month else _number(parts.get("m"))
     value = (_number(parts.get("y")), number, _number(parts.get("d")))
     if value[1] > 12 or value[2] > 31:
         return None
@@ -92,10 +92,6 @@ def _lunar(match: re.Match[str]) -> Quantity:
     month, day = match["m"] or match["m2"], (match["d"] or match["d2"] or "").replace("廿", "二十").lstrip("初")
     number = {"正": 1.0, "冬": 11.0, "腊": 12.0}.get(month) or _number(month)
     return Quantity("lunar date", (number, _number(day)), match[0])
-
-
-def _month(name: str) -> float:
-    return float(next(n for n, month in enumerate(MONTHS, 1) if month.startswith(name.lower()[:3])))
 
 
 def _weekday(match: re.Match[str]) -> Quantity:
@@ -120,6 +116,12 @@ def _clock(match: re.Match[str]) -> Quantity | None:
     return Quantity("clock", (hours * 60 + minutes,), match[0].strip()) if hours <= 24 and minutes < 60 else None
 
 
+def _timed(match: re.Match[str]) -> Quantity:
+    """Hours, minutes and seconds, of a race or a film; beside another clock it may be a time of day as well."""
+    hours, minutes, seconds = (float(part) for part in match[0].split(":"))
+    return Quantity("hh:mm:ss", (hours * 3600 + minutes * 60 + seconds,), match[0])
+
+
 _AFTER_NOON = frozenset(("pm", "afternoon", "evening", "night", "下午", "傍晚", "晚上", "夜里"))
 
 
@@ -137,16 +139,30 @@ def _bare_hour(match: re.Match[str]) -> Quantity | None:
 def _amount(match: re.Match[str]) -> Quantity | None:
     parts = match.groupdict()
     number = float(parts["n"].replace(",", "")) * _MULTIPLES[(parts.get("mult") or "").lower()]
+    number += 0.5 if parts.get("tail") else 0
     unit = (parts.get("currency") or parts.get("unit") or "").lower()
-    before = match.string[: match.start()].rstrip()
-    if re.fullmatch(r"years?", unit) and re.match(r"[\s-]*old", match.string[match.end() :]):
+    if unit in ("year", "years") and re.match(r"[\s-]*old", match.string[match.end() :]):
         unit = "years-old"
-    name = re.search(r"([A-Z][\w.+-]*)$", before)
-    if unit not in UNITS and name and not unit:
-        return Quantity(f"{VERSION}{name[1].lower()}", (number,), f"{name[1]} {match[0].strip()}")
+    if not unit and (name := _name_before(match)):
+        return Quantity(f"{VERSION}{name.lower()}", (number,), f"{name} {match[0].strip()}")
     if not unit and 1900 <= number <= 2099 and match["n"].isdigit():
         return Quantity("date", (number, 0.0, 0.0), match[0].strip())
     return _measured(number, unit, match[0])
+
+
+def _name_before(match: re.Match[str]) -> str:
+    """The name right before a number, of which this is the version."""
+    before = "".join(match.string[: match.start()].rsplit(maxsplit=1)[-1:])
+    name = None if before.lower() in _NO_NAMES else re.search(r"([A-Z][\w.+-]*)$", before)
+    return name[1] if name else ""
+
+
+_NO_NAMES = (
+    frozenset(("version", "release"))
+    | lexicon.words("en", "prepositions")
+    | lexicon.words("en", "conjunctions")
+    | lexicon.words("en", "pronouns")
+)
 
 
 def _measured(number: float, unit: str, text: str) -> Quantity:
@@ -165,9 +181,14 @@ def _word_amount(match: re.Match[str]) -> Quantity | None:
     return _measured(float(NUMBER_WORDS[match["n"].lower()]), unit, match[0])
 
 
+def _bare_word(match: re.Match[str]) -> Quantity:
+    return Quantity(BARE, (float(NUMBER_WORDS[match["n"].lower()]),), match[0])
+
+
 def _chinese_amount(match: re.Match[str]) -> Quantity | None:
     """`一个`, `一杯` is an article, not a number; `十分` alone means "very"."""
-    number = _number(match["n"]) * _MULTIPLES[match["mult"] or ""] + (0.5 if match["half"] else 0)
+    halves = 0.5 if match["half"] or match["tail"] else 0
+    number = _number(match["n"]) * _MULTIPLES[match["mult"] or ""] + halves
     unit = match["unit"]
     if (number == 1 and unit not in UNITS and unit not in _COUNTED_FROM_ONE) or match[0] == "十分":
         return None
@@ -229,69 +250,111 @@ def _chinese_number(text: str) -> float:
 _DIGIT_VALUES = "零〇一一二两三三四四五五六六七七八八九九"
 
 
-def _readers() -> Iterator[tuple[re.Pattern[str], _Reader]]:
+def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
+    """How quantities are read: the words and signs of which an ASCII text must hold one, a pattern, and its reader."""
     i = re.IGNORECASE
-    yield re.compile(r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d{1,2})(?:-(?P<d>\d{1,2}))?(?![\d-])"), _date
+    months = _MONTH.replace("|", " ")
+    hours = _HOURS.replace("|", " ")
+    yield "-", re.compile(r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d{1,2})(?:-(?P<d>\d{1,2}))?(?![\d-])"), _date
     yield (
+        months,
         re.compile(
             rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_MONTH})\b\.?(?:,?\s+(?P<y>\d{{4}}))?", i
         ),
         _date,
     )
     yield (
+        months,
         re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y>\d{{4}}))?", i),
         _date,
     )
-    yield re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<y>\d{{4}})\b", i), _date
-    yield re.compile(rf"(?<=\b(?:in|of|by)\s)(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"), _date
+    yield months, re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<y>\d{{4}})\b", i), _date
+    yield months, re.compile(rf"(?<=\b(?:in|of|by)\s)(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"), _date
     day = rf"初[{_DIGITS}十]|廿[{_DIGITS}]|[{_HAN}]{{2,3}}(?![个次天])"
     lunar = rf"(?:农历|阴历|旧历)(?P<m>正|冬|腊|{_N})月(?P<d>{day})?"
-    yield re.compile(rf"{lunar}|(?P<m2>正|腊|{_N})月(?P<d2>初[{_DIGITS}十])"), _lunar
+    yield "", re.compile(rf"{lunar}|(?P<m2>正|腊|{_N})月(?P<d2>初[{_DIGITS}十])"), _lunar
     yield (
+        "",
         re.compile(
             rf"(?:(?P<y>\d{{4}}|[{_DIGITS}]{{4}})\s*年\s*)?(?<![个半])(?P<m>{_N})\s*月(?:份)?(?:\s*(?P<d>{_N})\s*[日号])?"
         ),
         _date,
     )
-    yield re.compile(rf"(?<=月)(?P<d>{_N})[号日]"), _date
-    yield re.compile(rf"(?P<y>\d{{4}}|[{_DIGITS}]{{4}})\s*年"), _date
-    yield (
-        re.compile(rf"\b(?:every |each )?(?P<day>{'|'.join(WEEKDAYS)})s?\b", i),
-        _weekday,
-    )
-    yield re.compile(r"[每逢]?(?P<week>(?:上+|下+|这|本)个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"), _weekday
+    yield "", re.compile(rf"(?<=月)(?P<d>{_N})[号日]"), _date
+    yield "", re.compile(rf"(?P<y>\d{{4}}|[{_DIGITS}]{{4}})\s*年"), _date
+    days = " ".join(f"{day} {day}s" for day in WEEKDAYS)
+    yield days, re.compile(rf"\b(?:every |each )?(?P<day>{'|'.join(WEEKDAYS)})s?\b", i), _weekday
+    yield "", re.compile(r"[每逢]?(?P<week>(?:上+|下+|这|本)个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"), _weekday
     part = r"\s*(?P<part>[ap]\.?m\b\.?|(?:in the |at |this )?(?:morning|afternoon|evening|night)\b)"
-    yield re.compile(rf"\b(?P<past>half|quarter) (?P<way>past|to) (?P<h>\d{{1,2}}|{_HOURS})\b(?:{part})?", i), _clock
-    yield re.compile(rf"(?P<part>{_DAYPART})\s*(?P<h>\d{{1,2}})[:：](?P<min>\d{{2}})(?!:?\d)"), _clock
-    yield re.compile(rf"(?<![^\W{CHINESE}])(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?!:?\d)(?:{part})?", i), _clock
-    yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS})(?: o'clock)?{part}", i), _clock
-    yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS}) o'clock\b", i), _clock
-    yield re.compile(rf"(?<=\b(?:at|by) )(?P<h>{_HOURS})\b(?= (?:on|in|every|each|daily)\b|[.,;]|$)", i), _clock
-    yield re.compile(r"\b(?:midnight|noon)\b", i), _named_hour
-    clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
-    yield re.compile(clock), _bare_hour
-    amount = (
-        rf"(?P<currency>[€$£¥])?\s?(?<![^\W{CHINESE}])(?<![.-])(?P<n>{_NUMBER})(?![\w]*-\w)(?:\s*(?P<mult>k|m|thousand|million|万|亿)(?![a-z]))?"
-        rf"(?:[\s-]*(?!{_NO_UNIT})(?P<unit>{_UNIT_WORDS}|[a-z]+|{MEASURES})(?![a-z]))?(?![a-z\d])"
+    yield ":", re.compile(r"(?<![\w:.])\d{1,2}:\d{2}:\d{2}(?![\w:.]*\d)"), _timed
+    yield (
+        "half quarter",
+        re.compile(rf"\b(?P<past>half|quarter) (?P<way>past|to) (?P<h>\d{{1,2}}|{_HOURS})\b(?:{part})?", i),
+        _clock,
     )
-    yield re.compile(amount, i), _amount
-    yield re.compile(rf"\b(?P<n>{'|'.join(NUMBER_WORDS)})[\s-]+(?!{_NO_UNIT})(?P<unit>[a-z]+)\b", i), _word_amount
-    yield re.compile(rf"百分之(?P<n>[{_HAN}]+)"), _percent
-    yield re.compile(rf"(?P<n>[{_DIGITS}]{{1,2}})米(?P<rest>[{_DIGITS}]{{1,2}})"), _height
+    yield "", re.compile(rf"(?P<part>{_DAYPART})\s*(?P<h>\d{{1,2}})[:：](?P<min>\d{{2}})(?!:?\d)"), _clock
+    yield ":", re.compile(rf"(?<![^\W{CHINESE}])(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?!:?\d)(?:{part})?", i), _clock
+    yield (
+        "am pm m morning afternoon evening night",
+        re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS})(?: o'clock)?{part}", i),
+        _clock,
+    )
+    yield "clock", re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS}) o'clock\b", i), _clock
+    yield hours, re.compile(rf"(?<=\b(?:at|by) )(?P<h>{_HOURS})\b(?= (?:on|in|every|each|daily)\b|[.,;]|$)", i), _clock
+    yield "at", re.compile(r"(?<=\bat )(?P<h>\d{1,2})(?=\s*[.,;!]|\s*$| (?:on|every|in the|sharp|each)\b)"), _clock
+    yield "midnight noon", re.compile(r"\b(?:midnight|noon)\b", i), _named_hour
+    clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
+    yield "", re.compile(clock), _bare_hour
+    amount = (
+        rf"(?P<currency>[€$£¥])?\s?(?<![^\W{CHINESE}])(?<![.-])(?P<n>{_NUMBER})(?![\w]*-\w)"
+        rf"(?:\s*(?P<mult>k|m(?= ?[^\Wtlhwda][a-z]+|$)|thousand|million|万|亿)(?![a-z]))?"
+        rf"(?:[\s-]*(?!{_NO_UNIT})(?P<unit>{_UNIT_WORDS}|[a-z]+|{MEASURES})(?![a-z])(?P<tail>(?<=[斤米时月年])半)?)?(?![a-z\d])"
+    )
+    yield " ".join("0123456789"), re.compile(amount, i), _amount
+    yield (
+        " ".join(NUMBER_WORDS),
+        re.compile(rf"\b(?P<n>{'|'.join(NUMBER_WORDS)})[\s-]+(?!{_NO_UNIT})(?P<unit>[a-z]+)\b", i),
+        _word_amount,
+    )
+    bare = "|".join(word for word in NUMBER_WORDS if word != "one")
+    yield (
+        " ".join(NUMBER_WORDS),
+        re.compile(rf"\b(?P<n>{bare})(?=\s*[.,;!]|\s*$|\s+(?:at_most|at_least))", i),
+        _bare_word,
+    )
+    yield "", re.compile(rf"百分之(?P<n>[{_HAN}]+)"), _percent
+    yield "", re.compile(rf"(?P<n>[{_DIGITS}]{{1,2}})米(?P<rest>[{_DIGITS}]{{1,2}})"), _height
     n = rf"(?P<n>[{_HAN}]+万?[{_HAN}]*|半)(?P<mult>[万亿])?"
-    yield re.compile(rf"{n}(?:个(?P<half>半))?(?P<unit>{MEASURES}|月)"), _chinese_amount
+    yield "", re.compile(rf"{n}(?:个(?P<half>半))?(?P<unit>{MEASURES}|月)(?P<tail>半(?!天|夜|路))?"), _chinese_amount
     bare = rf"(?P<n>[{_DIGITS}]+(?:[万千百十][{_DIGITS}]*)+|十[{_DIGITS}])"
-    yield re.compile(rf"(?<![第双周]){bare}(?P<mult>[万亿])?"), _bare_number
+    yield "", re.compile(rf"(?<![第双周]){bare}(?P<mult>[万亿])?"), _bare_number
+
+
+_HELD = re.compile(r"[a-z]+|[\d:-]")
+
+
+def _possible(text: str) -> list[tuple[re.Pattern[str], _Reader]]:
+    """The readers that may find something: to look at the words first is much cheaper than to try each."""
+    if not text.isascii():
+        return [(pattern, read) for _, pattern, read in _compiled()] if _hint().search(text) else []
+    of_words = _of_words()
+    places = {at for word in _HELD.findall(text.lower()) if word in of_words for at in of_words[word]}
+    return [_compiled()[at][1:] for at in sorted(places)]
 
 
 @cache
-def _compiled(ascii_only: bool) -> tuple[tuple[re.Pattern[str], _Reader], ...]:
-    """The readers for a text; one in ASCII needs none of those that look for Chinese."""
-    return tuple(
-        (pattern, read)
-        for pattern, read in _readers()
-        if not ascii_only or read is _amount or not has_chinese(pattern.pattern.replace(CHINESE, ""))
-    )
+def _compiled() -> tuple[tuple[str, re.Pattern[str], _Reader], ...]:
+    return tuple(_readers())
+
+
+@cache
+def _of_words() -> dict[str, list[int]]:
+    """The places of the readers that look for a word, or a sign."""
+    found: dict[str, list[int]] = {}
+    for at, (needed, _, _) in enumerate(_compiled()):
+        for word in needed.split():
+            found.setdefault(word, []).append(at)
+    return found
 
 
 @cache

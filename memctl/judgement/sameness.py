@@ -1,24 +1,28 @@
 """Whether two texts say the same, so that one of them can go: the one notion of it in memctl.
 
 They do where nothing is lost with either: the same words up to articles, forms of "be", punctuation, spelling of
-numbers and times, and synonyms of a lexicon, in the same order or with one phrase moved. A negation, a modal, a
-quantifier, a preposition, a conjunction, a number, a name or the form of a word always counts.
+numbers and times, and synonyms of a lexicon, in the same order or with one phrase moved; or words that are near each
+other, as `memctl.judgement.paraphrase` compares them.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import TypeVar
 
 from memctl.core import times as times_of
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
-from memctl.judgement import lexicon
-from memctl.judgement.segmentation import says_when
-from memctl.judgement.wording import CONJUNCTION, LONGEST, PREPOSITION, QUANTITY, WORD, Sentence, Word, read
+from memctl.judgement import lexicon, paraphrase
+from memctl.judgement.paraphrase import alike
+from memctl.judgement.segmentation import class_of, says_when
+from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word, read
+
+T = TypeVar("T")
 
 _READ = 4_096
 
@@ -29,10 +33,9 @@ def said(text: str) -> tuple[Sentence, ...]:
     return tuple(read(sentence) for sentence in sentences(text))
 
 
-def rough(text: str) -> frozenset[str]:
+def rough(text: str) -> tuple[str, ...]:
     """Equal for texts that can say the same, and quickly known: the words that no rule could put in another way."""
-    words = re.findall("[a-z]{3,}", text.lower())
-    return frozenset(stem for word in words if (stem := lexicon.stem(word)) not in _variable())
+    return tuple(sorted(set(map(lexicon.stem, re.findall("[a-z]{3,}", text.lower()))) - _variable()))
 
 
 @cache
@@ -59,7 +62,35 @@ def key(sentence: Sentence) -> tuple[tuple[str, str], ...]:
 
 def plainly(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """The words of a sentence in its plainest construction: what somebody does, and a room's walls."""
-    return _owned(_active(words))
+    return _owned(_active(_compared(words))) if not any(word.key == "被" for word in words) else _undergone(words)
+
+
+def _compared(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """ "Kate is younger than Paul" as "Paul is older than Kate"; of two opposites the first by the alphabet stays."""
+    keys = [word.key for word in words]
+    at = keys.index("than") if "than" in keys[2:] else 0
+    others = [each for each in _OPPOSITE_DEGREES if words[at - 1].plain in each] if at else []
+    if not others or words[at - 1].plain == min(others[0]) or words[at - 1].subject:
+        return words
+    other = max(others[0], key=lambda word: word != words[at - 1].plain)
+    turned = replace(words[at - 1], key=other, stem=other, text=other)
+    return (*words[at + 1 :], *([turned] if at > 1 else []), words[at], *words[: at - 1])
+
+
+_OPPOSITE_DEGREES = [
+    frozenset(pair.split("/"))
+    for pair in "older/younger taller/shorter bigger/smaller faster/slower heavier/lighter".split()
+]
+
+
+def _undergone(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """`花瓶被小王打碎` as `小王把花瓶打碎`."""
+    at = next((at for at, word in enumerate(words) if word.key == "被"), 0)
+    verb = next((n for n in range(at + 2, len(words)) if class_of(words[n].text) == "v"), 0)
+    if not at or not verb:
+        return words
+    put = replace(words[at], key="把", stem="把", text="把")
+    return (*words[at + 1 : verb], put, *words[:at], *words[verb:])
 
 
 def _active(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -79,47 +110,80 @@ def _active(words: tuple[Word, ...]) -> tuple[Word, ...]:
 def _owned(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """ "The walls of the study" as "the study's walls"."""
     for at in range(1, len(words) - 1):
-        if words[at].key == "of" and words[at - 1].kind == words[at + 1].kind == WORD:
+        if words[at].key == "of" and words[at - 1].kind == WORD and words[at + 1].kind in (WORD, NAME):
             return (*words[: at - 1], replace(words[at + 1], mark="'s"), words[at - 1], *words[at + 2 :])
     return words
 
 
 def same(one: Sentence, other: Sentence) -> bool:
-    """Whether two sentences say the same."""
-    if key(one) != key(other):
-        return False
+    """Whether two sentences say the same, in the same words or in others that are near."""
+    return (key(one) == key(other) and _worded_alike(one, other)) or alike(one, other)
+
+
+def _worded_alike(one: Sentence, other: Sentence) -> bool:
     mine, theirs = plainly(one.words), plainly(other.words)
-    return _forms(mine) == _forms(theirs) or (len(mine) == len(theirs) and _moved(mine, theirs))
+    if _forms(mine) == _forms(theirs) or (len(mine) == len(theirs) and _moved(mine, theirs)):
+        return True
+    return _turned_around(one, other)
+
+
+_IDENTITY = re.compile(r"^([^,，。?？]+?)(?: is |是)([^,，。?？]+?)[.。!！]?$")
+
+
+def _turned_around(one: Sentence, other: Sentence) -> bool:
+    """Whether both say who or what somebody is, in the other order: "Ada is Tom's wife", "Tom's wife is Ada"."""
+    sides = [match.groups() if (match := _IDENTITY.match(each.text.strip())) else () for each in (one, other)]
+    if not all(sides) or not all(map(_is_definite, sides[0])):
+        return False
+    mine, theirs = ([_forms(plainly(read(side).words)) for side in pair] for pair in sides)
+    return mine == theirs[::-1]
+
+
+def _is_definite(side: str) -> bool:
+    """Whether words name one person or thing."""
+    if has_chinese(side):
+        return "的" in side or len(side) < 4
+    return re.match(r"(?:the|my|our|his|her|their|this)\b|[^ ]+'s ", side, re.IGNORECASE) is not None or side.istitle()
 
 
 def covers(one: str, other: str) -> bool:
     """Whether a text says all that another says: each of its sentences."""
-    mine: dict[object, list[Sentence]] = defaultdict(list)
+    mine: dict[Hashable, list[Sentence]] = defaultdict(list)
     for sentence in said(one):
-        mine[key(sentence)].append(sentence)
-    return all(any(same(each, theirs) for each in mine.get(key(theirs), ())[:_ALIKE]) for theirs in said(other))
+        for each in blocks(sentence):
+            mine[each].append(sentence)
+    return all(any(same(each, theirs) for each in _near(theirs, mine)) for theirs in said(other))
 
 
 _ALIKE = 8
-"""Sentences of the same words in other orders that are compared with one."""
+"""Sentences or groups of texts with a word in common that are compared with one."""
+
+
+def blocks(sentence: Sentence) -> list[Hashable]:
+    """Sentences that say the same share one of these."""
+    return [key(sentence), *paraphrase.blocks(sentence)]
+
+
+def _near(sentence: Sentence, holding: Mapping[Hashable, list[T]]) -> list[T]:
+    """What shares a block with a sentence, the rarest blocks first."""
+    shared = sorted((holding[each] for each in blocks(sentence) if each in holding), key=len)
+    found = {id(each): each for held in shared for each in held[-_ALIKE:]}
+    return list(found.values())[:_ALIKE]
 
 
 def joined(texts: Sequence[str]) -> list[list[int]]:
     """The texts by position, each with the later ones that it covers; every text is in one group."""
-    sorts = [rough(text) for text in texts]
-    counts = Counter(sorts)
     groups: list[list[int]] = []
-    holding: dict[object, list[int]] = defaultdict(list)
+    holding: dict[Hashable, list[list[int]]] = defaultdict(list)
     for at, text in enumerate(texts):
-        keys = {key(sentence) for sentence in said(text)} if counts[sorts[at]] > 1 else set()
-        near = min((holding[each] for each in keys), key=len, default=[])
-        group = next((n for n in near[-_ALIKE:] if covers(texts[groups[n][0]], text)), None)
+        near = _near(said(text)[0], holding) if said(text) else []
+        group = next((group for group in near if covers(texts[group[0]], text)), None)
         if group is not None:
-            groups[group].append(at)
+            group.append(at)
             continue
-        for each in keys:
-            holding[each].append(len(groups))
         groups.append([at])
+        for each in {each for sentence in said(text) for each in blocks(sentence)}:
+            holding[each].append(groups[-1])
     return groups
 
 
@@ -146,8 +210,11 @@ def _may_move(words: tuple[Word, ...]) -> bool:
     if words[0].kind in (PREPOSITION, CONJUNCTION) and (len(words) > 1 or not has_chinese(words[0].text)):
         return True
     if has_chinese(words[0].text):
+        if words[-1].text in ("时", "期间", "后", "前"):
+            return True
         return all(word.kind == QUANTITY or says_when(word.text) for word in words)
-    return any(word.kind == QUANTITY for word in words)
+    times = lexicon.words("en", "then") | lexicon.words("en", "frequencies")
+    return any(word.kind == QUANTITY or word.plain in times for word in words)
 
 
 def _listed(words: tuple[Word, ...], wanted: list[tuple[str, str]]) -> bool:

@@ -50,7 +50,8 @@ def class_of(word: str) -> str:
         return "v"
     if word in lexicon.words("zh", "relatives"):
         return "n"
-    return lexicon.chinese().get(word, (0, ""))[1]
+    known = lexicon.chinese().get(word, (0, ""))[1]
+    return known or ("v" if len(word) > 1 and word in _own() and word[0] in lexicon.words("zh", "verbs") else "")
 
 
 def says_when(word: str) -> bool:
@@ -60,9 +61,14 @@ def says_when(word: str) -> bool:
 def _cost(word: str) -> float:
     if word in _own():
         return LISTED + (len(word) == 1)
-    if word in lexicon.chinese() and word not in lexicon.words("zh", "divided"):
+    if word in lexicon.chinese() and word not in lexicon.words("zh", "divided") and not _begins_clause(word):
         return FREQUENCY + log(lexicon.chinese()[word][0] + 2)
     return UNKNOWN if len(word) == 1 else 1e6
+
+
+def _begins_clause(word: str) -> bool:
+    """Whether two characters are a pronoun or an adverb, and a verb: `我会`, `只用`."""
+    return len(word) == 2 and word[0] in "我你他她它只" and word[1] in "会能要想不没用做吃喝看买"
 
 
 @cache

@@ -1,45 +1,80 @@
-"""Whether two sentences are about the same person or thing, as far as their subjects tell."""
+"""Whether two claims are about the same person or thing, as far as their subjects tell."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from memctl.judgement import lexicon
-from memctl.judgement.wording import NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.alignment import Pair
+from memctl.judgement.claims import names_something
+from memctl.judgement.relations import among, is_chinese, says_little
+from memctl.judgement.segmentation import class_of
+from memctl.judgement.wording import NAME, PRONOUN, QUANTITY, TIMES, WORD, Sentence, Word
 
-_FIRST = frozenset("i me my mine myself we our us user 我 我们 用户 本人 咱 咱们".split())
-_THIRD = frozenset("he him his she her hers they them their 他 她 他们 她们".split())
+FIRST = frozenset("i me my mine myself we our us user 我 我们 用户 本人 咱 咱们 自己".split())
+THIRD = frozenset("he him his she her hers they them their 他 她 他们 她们".split())
 _OWNERS = frozenset("my our user his her their 我 我们 用户 他 她".split())
 
 
-def apart(one: Sentence, left: Sequence[Word], other: Sentence, right: Sequence[Word]) -> bool:
-    """Whether they are about two.
+def apart(pair: Pair) -> bool:
+    """Whether two claims are about two persons or things."""
+    if any(_tells_apart(word) for word in (*pair.left, *pair.right)):
+        return True
+    if any(word.key in NOBODY for word in (*pair.one.words, *pair.other.words)):
+        return False
+    if _owner_and_owned(pair):
+        return True
+    if all(any(map(_names_subject, words)) for _, words in pair.sides):
+        return True
+    if pair.one.language == "zh":
+        return _persons_apart(pair) or _subjects_apart(pair) or _pointers_apart(pair)
+    if all(any(map(_dates_subject, words)) for _, words in pair.sides):
+        return True
+    return _person_apart(pair.one, pair.left, pair.other) or _person_apart(pair.other, pair.right, pair.one)
 
-    Args:
-        left: words of one that the other has not; `right` those of the other.
-    """
-    if any(map(_tells_apart, (*left, *right))):
-        return True
-    if all(any(map(_names_subject, words)) for words in (left, right)):
-        return True
-    return _person_apart(one, left, other) or _person_apart(other, right, one)
+
+NOBODY = frozenset("nobody no_one 没人 没有人 无人".split())
+
+
+def _owner_and_owned(pair: Pair) -> bool:
+    """Whether one is about what the other's subject owns: Kim, and Kim's dog."""
+    for (sentence, alone), (_, others) in (pair.sides, pair.sides[::-1]):
+        subject = [word for word in sentence.words if word.subject and word.kind in (WORD, NAME)]
+        owned = len(subject) > 1 and subject[-1] in alone and _is_owned(sentence, subject[-2])
+        attribute = owned and among(subject[-1], sentence.language, "attributes")
+        if owned and not attribute and not any(map(_names_subject, others)):
+            return True
+    return False
+
+
+def _is_owned(sentence: Sentence, owner: Word) -> bool:
+    return owner.mark == "'s" or (is_chinese(owner) and f"{owner.text}的" in sentence.text)
 
 
 def _names_subject(word: Word) -> bool:
-    return word.subject and word.kind in (WORD, NAME)
+    if is_chinese(word):
+        return names_something(word) and word.kind != PRONOUN and not says_little(word)
+    return word.subject and word.kind in (WORD, NAME) and not says_little(word)
+
+
+def _dates_subject(word: Word) -> bool:
+    """Whether a word says which by a time: the Tuesday class."""
+    return word.subject and word.quantity is not None and word.quantity.type in TIMES
 
 
 def _tells_apart(word: Word) -> bool:
     """Whether a word says whose or which: a sister, the old one."""
-    if word.subject and word.stem in lexicon.stems("en", "contrast"):
-        return True
-    return word.stem in lexicon.stems("en", "relatives") or word.stem in lexicon.words("zh", "relatives")
+    if is_chinese(word):
+        return word.subject and (among(word, "zh", "relatives") or word.text in ("外", "下", "前", "后"))
+    return word.stem in lexicon.stems("en", "relatives") or (
+        word.subject and word.stem in lexicon.stems("en", "contrast")
+    )
 
 
 def _person_apart(one: Sentence, left: Sequence[Word], other: Sentence) -> bool:
     """Whether one names somebody whom the other, which is about the user or somebody unnamed, does not."""
     mine, theirs = _pronouns(one), _pronouns(other)
-    if mine & _FIRST and theirs & _THIRD and not theirs & _FIRST:
+    if mine & FIRST and theirs & THIRD and not theirs & FIRST:
         return True
     if any(word.subject and (word.kind == NAME or word.mark == "'s") for word in left) and theirs & _OWNERS:
         return True
@@ -48,10 +83,62 @@ def _person_apart(one: Sentence, left: Sequence[Word], other: Sentence) -> bool:
     return named and not shared and not any(w.subject and w.kind in (WORD, NAME, QUANTITY) for w in other.words)
 
 
+def _persons_apart(pair: Pair) -> bool:
+    persons = {_person_spoken_of(pair.one), _person_spoken_of(pair.other)}
+    return len(persons) == 2 and ("另" in persons or "" not in persons)
+
+
+def _person_spoken_of(sentence: Sentence) -> str:
+    """The pronoun that is the subject of a Chinese claim; the user speaks of themselves as "I"."""
+    subject = [word for word in sentence.words if word.subject]
+    if any(among(word, "zh", "others") for word in subject):
+        return "另"
+    return next((_one_person(word.key) for word in subject if word.kind == PRONOUN), "")
+
+
+def _subjects_apart(pair: Pair) -> bool:
+    """Whether both have a subject and share none; what is the subject of one may be the object of the other."""
+    mine, theirs = _subject(pair.one), _subject(pair.other)
+    if not mine or not theirs or any(a in b or b in a for a in mine for b in theirs):
+        return False
+    words = [{word.stem for word in sentence.words} for sentence in (pair.one, pair.other)]
+    return not (mine <= words[1] and theirs <= words[0])
+
+
+def _subject(sentence: Sentence) -> set[str]:
+    named = {word.stem for word in sentence.words if _names_subject(word)}
+    return named | ({_person_spoken_of(sentence)} - {""})
+
+
+def _pointers_apart(pair: Pair) -> bool:
+    mine, theirs = ({w.text for w in each.words if w.subject and w.text in "这那"} for each in (pair.one, pair.other))
+    return mine != theirs and bool(mine and theirs)
+
+
+def person(sentence: Sentence) -> str:
+    """The one person that a subject names by a pronoun alone; empty where it names another, or none."""
+    words = [word for word in sentence.words if word.subject and word.kind in (PRONOUN, WORD, NAME)]
+    return "" if len(words) != 1 or words[0].kind != PRONOUN else _one_person(words[0].key)
+
+
+def _one_person(pronoun: str) -> str:
+    return "user" if pronoun in FIRST else pronoun
+
+
 def _pronouns(sentence: Sentence) -> set[str]:
     return {word.key for word in sentence.words if word.kind == PRONOUN}
 
 
-def is_thing(shared: Sequence[Word]) -> bool:
-    """Whether the subject that two sentences share is a thing, not a person."""
-    return any(word.subject and word.kind == WORD for word in shared)
+def is_thing(sentence: Sentence) -> bool:
+    """Whether a claim is about a thing: a person may do the same twice a day, a shop closes once."""
+    named = [word for word in sentence.words if word.subject and word.kind in (WORD, NAME, PRONOUN)]
+    if not named or any(word.kind == PRONOUN or among(word, "zh", "relatives") for word in named):
+        return False
+    if sentence.language == "zh":
+        return all(class_of(word.text) == "n" for word in named) and named[-1].text[-1] not in PERSONS
+    heads = [word for word in named if word.kind == WORD and word.mark != "'s" and word.text.islower()]
+    return bool(heads) and not any(word.stem in lexicon.persons() for word in heads)
+
+
+PERSONS = frozenset("人员师生者家手长工友妈爸爷奶姐哥弟妹娃孩")
+"""Characters in which words for persons end."""

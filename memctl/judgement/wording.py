@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 
 from memctl.core.text.language import CHINESE, has_chinese
 from memctl.judgement import lexicon
 from memctl.judgement.quantities import BARE, PLACE, VERSION, Quantity, quantities
+from memctl.judgement.rewriting import Rewritings
 from memctl.judgement.segmentation import class_of, segments
 
 WORD, NAME, QUANTITY, FILLER = "word", "name", "quantity", "filler"
@@ -23,11 +25,17 @@ CONJUNCTION, PRONOUN = "conjunction", "pronoun"
 CLASSES = (NEGATION, MODAL, QUANTIFIER, PREPOSITION, CONJUNCTION, PRONOUN, FILLER)
 """Classes of words; each has a list of its own, its name with an s."""
 
+_WORDS_KEPT = 16_384
+"""Words that are remembered as read: the same few come again."""
+
+_READ = 4_096
+"""Sentences and amounts that are remembered."""
+
 LONGEST = 400
 """Characters of a sentence that are read; a longer one is compared letter by letter."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Word:
     """One word.
 
@@ -55,15 +63,42 @@ class Word:
 
 @dataclass(frozen=True)
 class Sentence:
-    """What is compared of a sentence: its words without articles, forms of "be" and the like; `text` is as written."""
+    """What is compared of a sentence or clause: its words without articles, forms of "be" and the like.
+
+    Args:
+        text: as written.
+        whole: the words of the sentence that a clause is of; empty where it stands alone.
+        inherited: how many of the first words are the subject of the clause before.
+    """
 
     text: str
     language: str
     words: tuple[Word, ...]
+    whole: tuple[Word, ...] = ()
+    inherited: int = 0
 
     @cached_property
     def denied(self) -> bool:
-        return sum(word.kind == NEGATION for word in self.words) % 2 == 1
+        return self.denied_without(())
+
+    def denied_without(self, words: Sequence[Word]) -> bool:
+        """Whether it denies something, apart from some words."""
+        return sum(denies(word) for word in self.words if word not in words) % 2 == 1
+
+    @cached_property
+    def flags(self) -> frozenset[str]:
+        """Names of the lists in `FLAGS` of which it, or the whole that it is of, has a word."""
+        texts = {text for word in self.whole or self.words for text in (word.plain, word.stem)}
+        return frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name)))
+
+
+FLAGS = ("only", "all", "past", "partial", "conditional", "then")
+"""What a word anywhere in a sentence says of all of it."""
+
+
+def denies(word: Word) -> bool:
+    """Whether a word turns what is said into its opposite."""
+    return word.kind == NEGATION or (not word.stem.isascii() and word.stem in lexicon.words("zh", "denying"))
 
 
 def read(sentence: str, aliases: frozenset[str] = frozenset()) -> Sentence:
@@ -73,17 +108,17 @@ def read(sentence: str, aliases: frozenset[str] = frozenset()) -> Sentence:
         aliases: names, in lower case, that stand for the user.
     """
     found = _read(sentence)
-    return replace(found, words=tuple(_own(word, aliases) for word in found.words)) if aliases else found
+    if sentence.isascii() and not any(map(sentence.lower().__contains__, aliases)):
+        return found
+    return replace(found, words=tuple(_own(word, aliases) for word in found.words))
 
 
-@lru_cache(4_096)
+@lru_cache(_READ)
 def _read(sentence: str) -> Sentence:
     text = unicodedata.normalize("NFKC", sentence.strip())[:LONGEST].replace("’", "'")
     language = "zh" if has_chinese(text) else "en"
-    text = re.sub("[\ue000-\uf8ff]", " ", text)
-    if language == "zh" or "'" in text or not _triggers().isdisjoint(map(lexicon.stem, _WORDS.findall(text.lower()))):
-        for pattern, instead in _rewritings(language):
-            text = pattern.sub(instead, text)
+    text = text if text.isascii() else re.sub("[\ue000-\uf8ff]", " ", text)
+    text = _rewritings(language).rewritten(text)
     text, held = quantities(text)
     words = _chinese(text, held) if language == "zh" else _english(text, held)
     return Sentence(sentence, language, tuple(words))
@@ -91,34 +126,23 @@ def _read(sentence: str) -> Sentence:
 
 def _own(word: Word, aliases: frozenset[str]) -> Word:
     """A name of the user is as good as "the user"."""
-    name = word.text.lower().removesuffix("'s")
-    return replace(word, key="user", stem="user", kind=PRONOUN) if name in aliases else word
+    return replace(word, key="user", stem="user", kind=PRONOUN) if word.plain in aliases else word
 
 
 @cache
-def _rewritings(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in lexicon.rewritings(language))
-
-
-_WORDS = re.compile("[a-z]+")
-_EVERYWHERE = frozenset("is are am be was were the an of to in on at for with by has have had not it he she".split())
-
-
-@cache
-def _triggers() -> frozenset[str]:
-    """Stems of words of which an English rewriting needs one: most texts have none, and need not be tried."""
-    words = (word for pattern, _ in lexicon.rewritings("en") for word in _WORDS.findall(pattern.replace("\\b", " ")))
-    return frozenset(lexicon.stem(word) for word in words if len(word) > 1 and word not in _EVERYWHERE)
+def _rewritings(language: str) -> Rewritings:
+    return Rewritings(lexicon.rewritings(language), by_words=language == "en")
 
 
 _EVERY = re.compile("^(?:every|each) |s$|^[每逢]", re.IGNORECASE)
 
 
-def _measured(quantity: Quantity) -> Word:
+@lru_cache(_READ)  # the clauses of a text repeat its amounts
+def _measured(quantity: Quantity, subject: bool = False) -> Word:
     kind = VERSION if quantity.type.startswith(VERSION) else quantity.type
     every = "every " if quantity.type == "weekday" and _EVERY.search(quantity.text) else ""
     key = f"{every}{kind}={','.join(map(str, quantity.value))}"
-    return Word(key, key, "", quantity.text, QUANTITY, quantity=quantity)
+    return Word(key, key, "", quantity.text, QUANTITY, subject, quantity)
 
 
 # English
@@ -132,21 +156,28 @@ _TOKEN = re.compile(rf"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+
 def _english(text: str, held: list[Quantity]) -> list[Word]:
     found: list[Word] = []
     before, verb = "", False
-    text = _BEFORE_TIME.sub(_without_preposition(held), text)
-    tokens = list(_TOKEN.finditer(text))
+    text = _BEFORE_TIME.sub(_without_preposition(held), text) if held else text
     loud = text.isupper()
-    for number, match in enumerate(tokens):
+    for number, match in enumerate(_TOKEN.finditer(text)):
         if match["place"]:
-            measured = _measured(held[ord(match[0]) - PLACE])
+            measured = _measured(held[ord(match[0]) - PLACE], not verb)
             found.append(_identifier(measured) if _is_number_of(measured, before) else measured)
             before = ""
             continue
         word = match[0].lower()
-        verb = verb or (number > 0 and before not in _DETERMINERS and _is_verb(word, before))
+        if number > 0 and not verb and before not in _DETERMINERS:
+            verb = word in ("not", "never") or (_is_verb(word, before) and not _COPULA.match(text, match.end()))
         before = word
         if word not in lexicon.words("en", "articles") or (match[0] == "A" and number > 0):
             found.append(_word(match[0], word, number == 0 or loud, not verb))
-    return _with_particle(found)
+    return _with_particle(found if verb else _from_verb(found))
+
+
+def _from_verb(words: list[Word]) -> list[Word]:
+    """With the first word that can be a verb as one, where none is known: the flight lands at …"""
+    pairs = enumerate(pairwise(words))
+    at = next((at for at, (word, after) in pairs if at and word.mark == "s" and after.kind == PREPOSITION), len(words))
+    return [replace(word, subject=False) if word.subject and n >= at else word for n, word in enumerate(words)]
 
 
 def _is_number_of(word: Word, before: str) -> bool:
@@ -167,8 +198,9 @@ def _not_named_by_numbers() -> frozenset[str]:
     return frozenset().union(*(lexicon.stems("en", name) for name in ("light", "attributes", "single")))
 
 
+@lru_cache(_READ)
 def _identifier(word: Word) -> Word:
-    return replace(word, kind=NAME, quantity=None)
+    return Word(word.key, word.stem, word.mark, word.text, NAME, word.subject)
 
 
 def _with_particle(words: list[Word]) -> list[Word]:
@@ -188,6 +220,9 @@ def _without_preposition(held: list[Quantity]) -> Callable[[re.Match[str]], str]
     return lambda match: "" if held[ord(match["place"]) - PLACE].type in TIMES else match[0]
 
 
+_COPULA = re.compile(r"\s+(?:is|are|was|were|has|will|can|must|should)\b", re.IGNORECASE)
+"""What stands before one of these is a noun: the project lead is …"""
+
 _DETERMINERS = frozenset("a an the my your his her its our their this that these those of in on at for with".split())
 _AUXILIARIES = frozenset("is are am was were be been has have had do does did will would".split())
 
@@ -196,11 +231,14 @@ def _is_verb(word: str, before: str) -> bool:
     mark = lexicon.base(word)[1]
     if mark == "ed" or (before in lexicon.words("en", "pronouns") and mark == "s"):
         return True
+    if before in ("i", "we", "they") and word not in _closed() and not word.endswith("ly"):
+        return True
     if word in _AUXILIARIES or word in lexicon.words("en", "modals") or word in lexicon.words("en", "single"):
         return True
     return word in lexicon.verbs() and not before.endswith("'s")
 
 
+@lru_cache(_WORDS_KEPT)
 def _word(given: str, word: str, first: bool, subject: bool) -> Word:
     acronym = given.isupper() and len(given) > 1 and not first
     for kind in CLASSES:
@@ -212,7 +250,8 @@ def _word(given: str, word: str, first: bool, subject: bool) -> Word:
     stem, mark = lexicon.base(word)
     lemma = lexicon.lemma(word.removesuffix("'s"), mark)
     name = not first and given[:1].isupper()
-    key = lemma if name else lexicon.synonyms().get(lemma, lemma)
+    known = lexicon.own_synonyms() if name else lexicon.synonyms()
+    key = known.get(word) or known.get(lemma, lemma)
     return Word(key, stem, mark, given, NAME if name else WORD, subject)
 
 
@@ -266,7 +305,7 @@ def _begins_predicate(word: Word, at: int, words: list[Word]) -> bool:
         return at > 0
     if word.text in "是在有":
         return True
-    noun = at > 0 and words[at - 1].text in _BEFORE_NOUNS
+    noun = at > 0 and (words[at - 1].text in _BEFORE_NOUNS or (at + 1 < len(words) and words[at + 1].text == "是"))
     return not noun and (word.text in lexicon.words("zh", "single") or (at > 0 and class_of(word.text) == "v"))
 
 

@@ -1,1 +1,1 @@
-"""Memories: adding, changing and asking, what an assistant saves, and how they are kept safe."""
+"""Memories: adding, changing and querying them, and saving for assistants."""

@@ -1,4 +1,4 @@
-"""Remembering: one thing, or many at once."""
+"""Adding memories, one or many at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memctl.core import guarding, records, sensitive, times
+from memctl.core import records, secret_guard, sensitive, times
 from memctl.core.models import ACTIVE, Change, Memory, TextEdit
 from memctl.core.records import ADDED, MENTIONED, PURGED, SKIPPED, UPDATED, Added
 from memctl.engine import Engine
@@ -20,11 +20,11 @@ from memctl.storage.ports.storage import Progress
 from memctl.storage.ports.view import View
 
 BULK = 20_000
-"""Records in one operation of a bulk add; each is undone as one."""
+"""The most records in one operation of a bulk add, which `undo` reverts as one."""
 
 
 class Adding:
-    """Adding to the memories of one user."""
+    """Adds to the memories of one user."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -43,7 +43,7 @@ class Adding:
         """See `MemoryStore.add`."""
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
-        memory = guarding.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
+        memory = secret_guard.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
         detail = sensitive.guarded(detail, policy, "its Markdown")
 
         def decide(view: View) -> tuple[Change, Added]:
@@ -62,7 +62,7 @@ class Adding:
         return replace(added, against=self._against(added, now)) if added.outcome in (ADDED, UPDATED) else added
 
     def _against(self, added: Added, now: datetime) -> tuple[str, ...]:
-        """What the new memory seems to contradict, apart from what it replaced."""
+        """The memories that the new memory seems to contradict, without those that it replaced."""
         if added.memory.status != ACTIVE:
             return ()
         from memctl.conflicts.service import Conflicts
@@ -72,6 +72,8 @@ class Adding:
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
+        if "category" not in given:
+            memory = replace(memory, category=self._engine.known_category(memory.category))
         memory = records.completed(memory, now, self._engine.new_id(created), given)
         return records.check(memory, self._engine.settings.categories, memory if own else None)
 
@@ -95,7 +97,7 @@ class Adding:
         fronts = self._guarded_texts(fronts or {}, "front matter", allow_secret)
         known = fields or {}
         complete = [
-            self._new(memory, known.get(at, _given_of(memory)), now, own=True) for at, memory in enumerate(given)
+            self._new(memory, known.get(at, given_fields(memory)), now, own=True) for at, memory in enumerate(given)
         ]
         own_ids = frozenset(memory.memory_id for memory in given if memory.memory_id)
         results: list[Added] = []
@@ -116,7 +118,7 @@ class Adding:
         passed = []
         for at, memory in enumerate(memories):
             try:
-                passed.append(guarding.guarded(memory, policy))
+                passed.append(secret_guard.guarded(memory, policy))
             except RefusedError as problem:
                 raise RefusedError(
                     f"memory {at + 1} of {len(memories)}: {problem.message}", hint=problem.hint
@@ -137,7 +139,9 @@ class Adding:
         now: datetime,
     ) -> list[Added]:
         def decide(view: View) -> tuple[Change, list[Added]]:
-            puts, results = add_many(view, _with_free_ids(view, batch, own_ids), own_ids, allow_duplicate, now)
+            free = _with_free_ids(view, batch, own_ids)
+            view.expect(free)
+            puts, results = add_many(view, free, own_ids, allow_duplicate, now)
             texts = {results[at].memory.memory_id: text for at, text in details.items()}
             puts, files = with_details(view, puts, texts)
             return Change(command, tuple(puts), texts=tuple(files)), results
@@ -146,7 +150,7 @@ class Adding:
 
 
 def _with_free_ids(view: View, batch: Sequence[Memory], own_ids: frozenset[str]) -> list[Memory]:
-    """The batch, with the ids drawn for it made free; ids that came with their records stay."""
+    """The batch, with unused ids for the new records; ids that were given are kept."""
     drawn = iter(view.unused([memory for memory in batch if memory.memory_id not in own_ids]))
     return [memory if memory.memory_id in own_ids else next(drawn) for memory in batch]
 
@@ -154,7 +158,7 @@ def _with_free_ids(view: View, batch: Sequence[Memory], own_ids: frozenset[str])
 def add_one(
     view: View, memory: Memory, given: frozenset[str], allow_duplicate: bool, now: datetime, mode: str = rules.OVERWRITE
 ) -> tuple[list[Memory], Added]:
-    """A stated fact with a key updates; the same text is counted, and takes what is `given` with it; else it is new."""
+    """A fact with a key updates it; a known text counts as a mention and takes the `given` fields; else it is new."""
     if memory.key:
         return rules.stated(memory, view.with_key(memory.category, memory.key), now, mode)
     same = [] if allow_duplicate else [m for m in view.same_text(memory.content) if m.status == ACTIVE and not m.key]
@@ -167,10 +171,10 @@ def add_one(
 def add_many(
     view: View, batch: Sequence[Memory], own_ids: frozenset[str], allow_duplicate: bool, now: datetime
 ) -> tuple[list[Memory], list[Added]]:
-    """As `add_one` for a whole batch, whose members may repeat one another; imports with ids are kept once each.
+    """Like `add_one` for a batch, whose members may repeat each other; imported ids are stored once each.
 
     Args:
-        own_ids: ids that came with their records, which are therefore kept as they are.
+        own_ids: ids that were given with their records, which are stored unchanged.
     """
     puts: dict[str, Memory] = {}
     by_text: dict[str, str] = {}
@@ -191,7 +195,7 @@ def _add_to(
     puts: dict[str, Memory],
     by_text: dict[str, str],
     imported: set[tuple[str, str]],
-    as_it_is: bool,
+    unchanged: bool,
     now: datetime,
 ) -> tuple[Added, list[Memory]]:
     if memory.memory_id in view.tombstones:
@@ -208,12 +212,12 @@ def _add_to(
         if identity in imported or any(m.content == memory.content for m in view.imported(memory.external_id)):
             return Added(SKIPPED, memory), []
         imported.add(identity)
-    if memory.key and memory.status == ACTIVE and not as_it_is:
+    if memory.key and memory.status == ACTIVE and not unchanged:
         known = {m.memory_id: m for m in view.with_key(memory.category, memory.key)}
         known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (memory.category, memory.key)}
         changed, added = rules.stated(memory, list(known.values()), now)
         return added, changed
-    if not as_it_is and not memory.external_id:
+    if not unchanged and not memory.external_id:
         if earlier := by_text.get(memory.content):
             again = records.mention(puts[earlier], now)
             return Added(MENTIONED, again), [again]
@@ -227,7 +231,7 @@ def _add_to(
 def with_details(
     view: View, puts: Sequence[Memory], details: Mapping[str, tuple[str, str]]
 ) -> tuple[list[Memory], list[TextEdit]]:
-    """As `with_detail`, for many new records at once: Markdown and its front matter by the record's id."""
+    """Like `with_detail`, for many new records: Markdown and its front matter, by the record's id."""
     done: list[Memory] = []
     files: list[TextEdit] = []
     for memory in puts:
@@ -242,11 +246,11 @@ def with_details(
 
 
 _EVERY_FIELD = frozenset(f.name for f in dataclass_fields(Memory))
-_DEFAULTS = {f.name: f.default for f in dataclass_fields(Memory) if f.name in ("kind", "importance")}
+_DEFAULTS = {f.name: f.default for f in dataclass_fields(Memory) if f.name in ("kind", "category", "importance")}
 
 
-def _given_of(memory: Memory) -> frozenset[str]:
-    """Which of the fields that can be completed somebody gave: those that differ from their defaults, if it is new."""
+def given_fields(memory: Memory) -> frozenset[str]:
+    """The completable fields that are given: of a new memory, those that differ from their defaults."""
     if memory.memory_id:
         return _EVERY_FIELD
     return frozenset(name for name, default in _DEFAULTS.items() if getattr(memory, name) != default)

@@ -1,4 +1,4 @@
-"""Saving what an agent asks to keep: classified where it does not say what it is."""
+"""Saving for assistants: texts are classified if the caller does not specify the fields."""
 
 from __future__ import annotations
 
@@ -10,31 +10,35 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.conflicts.service import Conflicts
 from memctl.conversations import derived
-from memctl.core import guarding, kinds, records, sensitive, times
+from memctl.core import kinds, records, secret_guard, sensitive, times
 from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
+from memctl.core.text.language import CHINESE, has_chinese
 from memctl.core.text.stopwords import is_stop
 from memctl.core.text.terms import terms
 from memctl.errors import UsageError
 from memctl.facts import rules
-from memctl.memories.asking import Asking
 from memctl.memories.changing import Changing
+from memctl.memories.querying import QueryEngine
 from memctl.retrieval import answer as answering
 from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
-    from memctl.extraction.extract import Proposal
+    from memctl.extraction.proposals import Proposal
 
 CONFIDENCE = 0.8
-"""Of what an agent saves, at most: the user's own words may be surer."""
+"""The highest confidence of what an agent saves, below that of the user's own words."""
 
 NAME = ("life", "name")
-"""Category and key of what the user is called."""
+"""Category and key of the user's name."""
 
 
 _CHOICES = 8
 _SURE, _POSSIBLE, _APART = 0.75, 0.3, 0.3
-"""Shares of the words that mean a memory: which it needs to be the one, which to be shown, and how far others are."""
+"""Shares of a description's words in a memory: to identify it, to list it, and by how much it must lead others."""
+
+_TELLING = 2
+"""The least number of words that can identify a memory for good."""
 
 _ABOUT = re.compile(
     r"^(?:please\s+)?(?:forget|delete|remove|drop|erase)?\s*(?:what (?:i|you) (?:said|know) )?(?:about|that)?\s+"
@@ -44,12 +48,12 @@ _ABOUT = re.compile(
 
 
 _MATTER = re.compile(r"的?(?:那件|这件)?事(?:情|儿)?[。！]?$")
-"""What a Chinese request ends with."""
+"""The end of a Chinese request."""
 
 
 @dataclass(frozen=True)
-class Meant:
-    """What a caller says of a text; the rest is classified, or stays as it is."""
+class Attributes:
+    """What the caller specifies about a text; the rest is classified, or unchanged."""
 
     kind: str = ""
     category: str = ""
@@ -61,11 +65,11 @@ class Meant:
 
 @dataclass(frozen=True)
 class Saved:
-    """What became of a saved text.
+    """The result of saving a text.
 
     Attributes:
-        replaced: the records whose value the new one superseded, as they were.
-        pinned: pinned facts with another value, which stay; the new one is a candidate beside them.
+        replaced: the records that the new one superseded, as they were before.
+        pinned: pinned facts with another value, which stay active; the new one becomes a candidate.
         against: active memories that it seems to contradict.
     """
 
@@ -76,49 +80,49 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class MeantBy:
-    """What some words mean: the one memory that they can only mean, None where several may be meant or nothing is near
-    enough; and all that are likely, the best first."""
+class Identified:
+    """The memory that a description means, None if it is ambiguous or nothing is close enough; and all likely ones,
+    best first."""
 
     one: Memory | None
     likely: tuple[Memory, ...]
 
 
 class Assistant:
-    """Saving with a classification, and correcting what was saved."""
+    """Saves texts with a classification, and corrects memories."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
     def save(
         self,
         text: str,
-        meant: Meant | None = None,
+        meant: Attributes | None = None,
         *,
         source: str = "agent",
         metadata: Mapping[str, Any] | None = None,
         now: datetime | None = None,
     ) -> tuple[Saved, ...]:
-        """Save a text; what nobody says of it, the rules of extraction decide. All of it is one change.
+        """Save a text as one change; rules of extraction classify what the caller does not specify.
 
-        A fact with a key supersedes its predecessor, unless that is pinned: then the new one is kept as a candidate.
+        A fact with a key supersedes its predecessor; if that is pinned, the new fact becomes a candidate instead.
 
         Returns:
-            what became of it: several where the text states several facts with a key.
+            the results: several if the text states several facts with a key.
 
         Raises:
-            UsageError: there is no such category or kind.
+            UsageError: unknown category or kind.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
-        meant = meant or Meant()
+        meant = meant or Attributes()
         if meant.value is not None and not meant.key:
             raise UsageError("a value needs a key", hint="Give `key` too, such as city for the value Lisbon.")
         self._engine.refresh()
         fields = {"source": source, "metadata": dict(metadata or {})}
         drawn = [self._saved_record(one, meant, fields, now) for one in self._proposed(text, meant, now)]
-        said = {"kind": meant.kind, "category": meant.category, "pinned": meant.pinned}
-        explicit = frozenset(name for name, given in said.items() if given not in ("", None))
+        named = {"kind": meant.kind, "category": meant.category, "pinned": meant.pinned}
+        explicit = frozenset(name for name, given in named.items() if given not in ("", None))
 
         def decide(view: View) -> tuple[Change, list[Saved]]:
             puts: dict[str, Memory] = {}
@@ -133,16 +137,22 @@ class Assistant:
         return tuple(self._looked_at(saved, now) for saved in done)
 
     def amend(
-        self, memory_id: str, meant: Meant, content: str = "", *, source: str = "agent", now: datetime | None = None
+        self,
+        memory_id: str,
+        meant: Attributes,
+        content: str = "",
+        *,
+        source: str = "agent",
+        now: datetime | None = None,
     ) -> Saved:
-        """Correct a memory; what is not given stays. The record of before is in the log, for `undo`.
+        """Correct a memory; omitted fields are unchanged. `undo` restores the old record.
 
         Args:
-            meant: what is given replaces what there is; `tags` and `value` where they are not None.
+            meant: the fields to replace; None keeps `tags` and `value`.
 
         Raises:
-            NotFoundError: there is none.
-            UsageError: nothing is given, the memory is superseded or archived, or a new text leaves its value behind.
+            NotFoundError: no such memory.
+            UsageError: nothing changes, the memory is superseded or archived, or its value is not in the new text.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
@@ -152,17 +162,19 @@ class Assistant:
             raise UsageError(f"{before.memory_id} is {before.status}{by}", hint="Change the one that is active.")
         after = self._amended(before, meant, content, now)
         if after == before:
-            raise UsageError("nothing would change", hint="Give what is to be different.")
+            raise UsageError("nothing would change", hint="Give the fields to change.")
         if (after.content, after.key, after.value) != (before.content, before.key, before.value):
             after = replace(after, source=source)
         changed = Changing(self._engine).put(after, expected=before, now=now)
         return self._looked_at(Saved(Added(UPDATED, changed)), now)
 
-    def meant_by(self, text: str, *, now: datetime | None = None) -> MeantBy:
-        """What some words may mean. Episodes where nothing else fits, and messages of the user's (by their ids) where
-        these hold more of the words than any memory.
+    def identify(self, text: str, *, now: datetime | None = None) -> Identified:
+        """Identify a memory by a description.
 
-        Nothing is written, no receipt either.
+        One word, which anything may hold, identifies nothing unless it is all that the memory says. Episodes count only
+        if nothing else matches; messages of the user, by their ids, if they match more of the words than any memory.
+
+        Writes nothing, not even a receipt.
         """
         memories = self._likely(text, MEMORIES, now)
         likely = [pair for pair in memories if pair[1].kind != kinds.EPISODE] or memories
@@ -170,16 +182,17 @@ class Assistant:
         if own and (not likely or own[0][0] > likely[0][0]):
             likely = sorted([*own, *likely], key=lambda pair: -pair[0])
         sure = likely and likely[0][0] >= _SURE and all(share <= likely[0][0] - _APART for share, _ in likely[1:])
-        return MeantBy(likely[0][1] if sure else None, tuple(memory for _, memory in likely))
+        sure = sure and (_is_telling(text) or _words(likely[0][1].content) <= _words(text))
+        return Identified(likely[0][1] if sure else None, tuple(memory for _, memory in likely))
 
     def _likely(self, text: str, part: str, now: datetime | None) -> list[tuple[float, Memory]]:
-        """What may be meant, with the share of the words that it holds, the best first."""
+        """The likely matches, with the share of the words that they hold, best first."""
         wanted = _words(_MATTER.sub("", _ABOUT.sub("", text)))
         hits = self._engine.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(only=part)).hits
         shares = [(_share(wanted, hit.memory), hit.memory) for hit in hits if hit.memory.memory_id]
         return sorted((pair for pair in shares if pair[0] >= _POSSIBLE), key=lambda pair: -pair[0])
 
-    def _amended(self, before: Memory, meant: Meant, content: str, now: datetime) -> Memory:
+    def _amended(self, before: Memory, meant: Attributes, content: str, now: datetime) -> Memory:
         fields: dict[str, Any] = {"content": content.strip() or before.content}
         fields |= {name: given for name in ("kind", "category") if (given := getattr(meant, name))}
         fields |= {"tags": tuple(dict.fromkeys(meant.tags))} if meant.tags is not None else {}
@@ -194,10 +207,10 @@ class Assistant:
         return after if after.content == before.content or not before.key else self._with_its_value(after, now)
 
     def _with_its_value(self, memory: Memory, now: datetime) -> Memory:
-        """A fact with a new text and the value that this says.
+        """A fact with a new text, and the value from this text.
 
         Raises:
-            UsageError: the text does not say the old value, and the rules find no new one.
+            UsageError: the text does not contain the old value, and the rules find no new one.
         """
         from memctl.extraction import classify
 
@@ -213,7 +226,7 @@ class Assistant:
         )
 
     def _looked_at(self, saved: Saved, now: datetime) -> Saved:
-        """With what says almost the same, and what it seems to contradict."""
+        """The result, with near duplicates and contradicting memories."""
         memory = saved.added.memory
         apart = {memory.memory_id, *(m.memory_id for m in (*saved.replaced, *saved.pinned))}
         near = answering.near_duplicates(self._engine.search, memory.content, self._engine.settings.near_duplicate, now)
@@ -221,7 +234,7 @@ class Assistant:
         against = Conflicts(self._engine).against(memory, now=now) if memory.status == ACTIVE else ()
         return replace(saved, added=added, against=tuple(m for m in against if m.memory_id not in apart))
 
-    def _proposed(self, text: str, meant: Meant, now: datetime) -> Sequence[Proposal]:
+    def _proposed(self, text: str, meant: Attributes, now: datetime) -> Sequence[Proposal]:
         from memctl.extraction import classify
 
         classified = classify.classified(
@@ -229,21 +242,21 @@ class Assistant:
         )
         if not meant.key and not (meant.category and any(c.category != meant.category for c in classified if c.key)):
             return classified
-        # The caller names the fact, or puts it where the rules would not: then it is one memory, as it was written.
+        # The caller names the fact, or a category that the rules would not use: then the whole text is one memory.
         return [replace(classified[0], content=text, key="", value=None, subcategory="")]
 
     def _names(self) -> tuple[str, ...]:
-        """What the user is called."""
+        """The names of the user."""
         known = [
             m.value for m in self._engine.view().with_key(*NAME) if m.status == ACTIVE and isinstance(m.value, str)
         ]
         return tuple(dict.fromkeys((self._engine.user, *known, *(name.split()[0] for name in known if name.split()))))
 
-    def _saved_record(self, proposal: Proposal, meant: Meant, fields: Mapping[str, Any], now: datetime) -> Memory:
-        """The record of a proposal with what the caller says, complete and checked."""
-        from memctl.extraction import extract
+    def _saved_record(self, proposal: Proposal, meant: Attributes, fields: Mapping[str, Any], now: datetime) -> Memory:
+        """The record of a proposal with the caller's fields, complete and checked."""
+        from memctl.extraction import proposals
 
-        memory = replace(extract.memory(proposal, 0.0, now), **fields)
+        memory = replace(proposals.memory(proposal, 0.0, now), **fields)
         memory = replace(
             memory,
             kind=meant.kind or memory.kind,
@@ -257,36 +270,32 @@ class Assistant:
         policy = self._engine.secret_policy()
         given = frozenset({"kind", "category", "confidence"})
         memory = records.completed(memory, now, self._engine.new_id(now), given)
-        return records.check(guarding.guarded(memory, policy), self._engine.settings.categories)
+        return records.check(secret_guard.guarded(memory, policy), self._engine.settings.categories)
 
-    def _category(self, memory: Memory, meant: Meant) -> str:
-        """Where a fact with this key is already; else what the rules say, where the store has such a category."""
+    def _category(self, memory: Memory, meant: Attributes) -> str:
+        """The category that already has this key; else the one from the rules, if the store has it."""
         if meant.key:
             for category in self._engine.settings.categories:
                 key = self._key(category, meant.key)
                 if any(m.status in (ACTIVE, CANDIDATE) for m in self._engine.view().with_key(category, key)):
                     return category
-        return (
-            memory.category
-            if memory.category in self._engine.settings.categories
-            else self._engine.settings.categories[0]
-        )
+        return self._engine.known_category(memory.category)
 
     def _key(self, category: str, given: str) -> str:
-        """A key as it is in the store, else in small letters: "Favorite Color" is `favorite_color`."""
+        """A key as in the store, else in lower case: "Favorite Color" is `favorite_color`."""
         return given if self._engine.view().with_key(category, given) else "_".join(given.lower().split())[:80]
 
 
-def _value(meant: Meant) -> Any:
+def _value(meant: Attributes) -> Any:
     if meant.value is None or not str(meant.value).strip():
         raise UsageError(f"the key {meant.key!r} needs a value", hint="Give `value` too, such as Lisbon for city.")
     return meant.value
 
 
 def _placed(view: View, memory: Memory, given: frozenset[str], now: datetime) -> tuple[list[Memory], Saved]:
-    """The records to write for one, and what became of it."""
+    """The records to write for a memory, and the result."""
     same = next((m for m in view.same_text(memory.content) if m.status == ACTIVE and not m.key), None)
-    if same and memory.key:  # the same text without its key: this one says what it is
+    if same and memory.key:  # the same text, stored without its key
         again = records.mention(same, now, memory, given)
         memory = replace(again, kind=memory.kind, category=memory.category, key=memory.key, value=memory.value)
     elif not memory.key:
@@ -320,7 +329,7 @@ def _mentioned_or_new(
 
 
 def _is_own_statement(message: Memory) -> bool:
-    """Whether the user said it, and not only that it should be forgotten."""
+    """Whether the user said it, and it is not only a request to forget."""
     return message.metadata.get("role") == "user" and not derived.asks_to_forget(message.content)
 
 
@@ -330,7 +339,15 @@ def _words(text: str) -> frozenset[str]:
     return telling or frozenset(words)
 
 
+def _is_telling(text: str) -> bool:
+    """Whether a description has at least two words; in Chinese, two characters count as one."""
+    matter = _MATTER.sub("", _ABOUT.sub("", text))
+    chinese = len(re.findall(f"[{CHINESE}]", matter))
+    others = sum(word.isascii() or not has_chinese(word) for word in _words(matter))
+    return others + chinese // 2 >= _TELLING
+
+
 def _share(wanted: frozenset[str], memory: Memory) -> float:
-    """The share of some words that a memory holds, its key and value included."""
+    """The share of some words that a memory holds, including its key and value."""
     held = frozenset(terms(f"{memory.content} {memory.key} {memory.value or ''}"))
     return len(wanted & held) / len(wanted) if wanted else 0.0

@@ -1,4 +1,4 @@
-"""Changing by hand: edit, forget, restore, purge."""
+"""Changes by the user: edit, forget, restore."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from memctl.conversations import derived
-from memctl.core import guarding, records, sensitive, times
+from memctl.core import records, secret_guard, sensitive, times
 from memctl.core.formats import reflections, trash
 from memctl.core.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.decay import policies
 from memctl.errors import ConflictError, NotFoundError
-from memctl.memories.asking import Asking
+from memctl.memories.querying import QueryEngine
 from memctl.reflections.service import reflection_path, with_detail
 from memctl.sessions.service import Sessions
 from memctl.storage.ports.view import View
@@ -20,9 +20,9 @@ from memctl.storage.trash import to_trash
 
 
 class Changing:
-    """Changes a person asks for."""
+    """Applies the user's changes."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
     def put(
@@ -38,10 +38,10 @@ class Changing:
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
         before = expected or self._engine.view().get(memory.memory_id)
-        guarded = guarding.guarded(memory, policy, before=before)
+        guarded = secret_guard.guarded(memory, policy, before=before)
         changed = self._checked(replace(guarded, updated_at=now), before)
         if expected and changed.content != expected.content:
-            changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
+            changed = replace(changed, needs_revision=False)  # it has been revised now
         return self._engine.apply(
             lambda view: (replaced(view, changed, expected, memory.updated_at, command), changed),
             now,
@@ -49,7 +49,7 @@ class Changing:
         )
 
     def _checked(self, changed: Memory, before: Memory | None) -> Memory:
-        """As `records.check`; what a person wrote as kind, layer or category may stay."""
+        """Like `records.check`; a kind, layer or category that the user wrote in the file is kept."""
         own = (before.category,) if before and before.category not in self._engine.settings.categories else ()
         categories = (*self._engine.settings.categories, *own)
         return records.check(changed, categories, before)
@@ -88,30 +88,33 @@ class Changing:
     ) -> list[Memory]:
         """See `MemoryStore.forget`."""
         now = now or times.utc_now()
-        allowed = self._engine.settings.secrets == sensitive.ALLOW
-        reason = sensitive.guarded(reason, sensitive.ALLOW if allowed else sensitive.MASK)
+        reason = sensitive.guarded(reason, sensitive.unattended(self._engine.settings.secrets))
         self._engine.refresh()
         given = [each for each in ids if self._engine.search.message(each)]
         wanted = [self._engine.full_id(each) for each in ids if each not in given]
-        said = self.messages_saying(ids, now=now) if messages else []
-        Sessions(self._engine).drop_messages([*given, *said], now)
+        repeating = self.messages_containing(ids, now=now) if messages else []
+        Sessions(self._engine).drop_messages([*given, *repeating], now)
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
             named = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
-            same = [m for m in derived.made_from(view, said, now) if derived.retold(m, named, self._engine.user)]
+            same = [
+                m
+                for m in derived.from_messages(view, repeating, now)
+                if derived.repeats_forgotten(m, named, self._engine.user)
+            ]
             left = [cut for m in same if m not in named and (cut := derived.without(m, named))]
             kept = {memory.memory_id for memory in left}
             same = [memory for memory in same if memory.memory_id not in kept]
-            made = [m for m in derived.made_from(view, given, now) if derived.is_about(m, about)]
+            made = [m for m in derived.from_messages(view, given, now) if derived.is_about(m, about)]
             once = {memory.memory_id: memory for memory in (*named, *same, *made)}
             gone = list(once.values())
             moving = to_trash("forget", view, gone, reason, now)
-            return replace(moving, puts=(*moving.puts, *left), lines=view.deletions([*given, *said], now)), gone
+            return replace(moving, puts=(*moving.puts, *left), lines=view.deletions([*given, *repeating], now)), gone
 
         return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
 
-    def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
-        """See `MemoryStore.messages_saying`."""
+    def messages_containing(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
+        """See `MemoryStore.messages_containing`."""
         self._engine.refresh()
         view, now = self._engine.view(), now or times.utc_now()
         saying: list[str] = []
@@ -137,7 +140,7 @@ class Changing:
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[TextEdit]]:
         given = self._engine.trashed_id(given)
         if given in view.tombstones:
-            hint = "It was purged: only its id is left, and nothing brings it back."
+            hint = "It was purged and cannot be restored; only its id is left."
             raise NotFoundError(f"no memory {given!r}", hint=hint)
         in_trash = view.read(trash.name_of(given))
         if in_trash is not None and view.get(given) is None:
@@ -150,22 +153,26 @@ class Changing:
 
 
 def check_body(view: View, memory: Memory, expected: str | None) -> None:
-    """Refuse to replace a reflection that is not what its new text was made from."""
+    """Check that a reflection is still what its new text is based on.
+
+    Raises:
+        ConflictError: it is not.
+    """
     present = view.reflection(reflection_path(memory)) if expected is not None else None
     if present is not None and expected is not None and present.body.strip() != expected.strip():
-        raise ConflictError(f"{present.path} was changed by someone else in the meantime")
+        raise ConflictError(f"{present.path} has changed in the meantime")
 
 
 def replaced(view: View, changed: Memory, expected: Memory | None, read_at: datetime | None, command: str) -> Change:
-    """A record changed by hand, if it is still what the change was made from.
+    """The change of a record, if the record is still what the change is based on.
 
     Args:
-        expected: the record then; where that is not known, `read_at`, its `updated_at` then, must do.
+        expected: the record that it is based on; if unknown, `read_at` must be its `updated_at`.
     """
     present = view.need(changed.memory_id)
     if present != expected if expected is not None else present.updated_at != read_at:
         raise ConflictError(
-            f"{changed.memory_id} was changed by someone else in the meantime",
-            hint="Nothing was changed; your draft is kept. Look at it with `memctl show`, then try again.",
+            f"{changed.memory_id} has changed in the meantime",
+            hint="Nothing was changed; your draft is kept. Check the memory with `memctl show`, then try again.",
         )
     return Change(command, (changed,))

@@ -1,1 +1,1 @@
-"""What people and programs are shown: JSON documents and lines of text, made from data alone. Nothing here prints."""
+"""Output for people and programs: JSON documents and lines of text, as pure functions. Nothing here prints."""

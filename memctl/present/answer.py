@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from memctl.core.models import Hit, Reranking, Route
 
 SHOWN_LINES, SHOWN_WIDTH = 6, 500
-"""How much of a hit a terminal shows; `memctl show` prints it whole."""
+"""How much of a hit a terminal shows; `memctl show` prints all of it."""
 
 MORE_LINES, MORE_WIDTH = 50, 2_000
 """The same for a pipe."""
 
 LEAST_SHOWN = 0.0005
-"""Parts of a score that would be printed as zero are left out."""
+"""Smaller parts of a score, which would print as zero, are left out."""
 
 FAR = 0.2
 """Relevance below which a hit that shares no word with the question is not an answer, only the nearest one."""
@@ -54,7 +54,7 @@ def _text(content: str, brief: bool) -> list[str]:
 
 
 def owned_id(shown: Hit) -> str:
-    """The id of a hit, after the name of its user if that is another."""
+    """The id of a hit, prefixed with the name of its user if it is another's."""
     return f"{_owner(shown)}{shown.memory.memory_id}"
 
 

@@ -1,4 +1,4 @@
-"""What `conflicts` shows: memories that contradict each other, what merges left, and how a conflict was settled."""
+"""Output of `conflicts`: contradictions between memories, conflicts of merges, and how a conflict was resolved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memctl.storage.ports.messages import Differing
 
 TEXT_WIDTH, LINE_WIDTH = 110, 200
-"""Characters of a text, and of other lines; `memctl show` prints a memory whole."""
+"""Characters of a text, and of other lines; `memctl show` prints all of a memory."""
 
 DRY_RUN = "dry run: nothing was changed"
 
@@ -25,6 +25,7 @@ def open_json(conflicts: OpenConflicts) -> dict[str, Any]:
         "conflicts": [_contradiction_json(each) for each in conflicts.found],
         "noted": list(conflicts.noted),
         "messages": [_message_json(each) for each in conflicts.messages],
+        "notes": list(conflicts.notes),
     }
 
 
@@ -44,7 +45,7 @@ def _message_json(message: Differing) -> dict[str, Any]:
 
 
 def open_page(conflicts: OpenConflicts) -> Iterator[str]:
-    """The open conflicts, and the commands that settle them."""
+    """The open conflicts, and the commands that resolve them."""
     for each in conflicts.found:
         yield f"{each.kind} {each.score:.2f}  {plain.one_line('; '.join(each.evidence), LINE_WIDTH)}"
         for memory in (each.first, each.second):
@@ -67,11 +68,11 @@ def _next_steps(conflicts: OpenConflicts) -> Iterator[str]:
     own = [each for each in conflicts.found if not any("/" in name for name in each.ids)]
     merges = [entry for entry in conflicts.noted if entry.get("type") == "merge"]
     if own or len(conflicts.noted) > len(merges):
-        yield "settle one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both"
+        yield "resolve one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both"
     if len(own) < len(conflicts.found):
         yield "the memories of another user are read-only: correct your own with `memctl edit`, or ask the other user"
     if merges:
-        yield "settle what a merge left with `memctl conflicts resolve ID` and --ours, --theirs or --text TEXT"
+        yield "resolve a merge conflict with `memctl conflicts resolve ID` and --ours, --theirs or --text TEXT"
     if conflicts.messages:
         yield "answers use the last line of a message: delete the wrong line in an editor"
 
@@ -86,7 +87,7 @@ def _text(memory: Memory) -> str:
 
 
 def _merge(entry: Mapping[str, Any]) -> Iterator[str]:
-    """A conflict that a merge left in `memory.json`, whatever its fields hold."""
+    """A merge conflict in `memory.json`; its fields may hold anything."""
     field = entry.get("field") or "deleted on one side, changed on the other"
     parts = (entry.get("id"), entry.get("memory_id") or "memory.json", field)
     yield plain.one_line("  ".join(("merge", *map(plain.json_text, parts))), LINE_WIDTH)
@@ -97,7 +98,7 @@ def _merge(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _noted(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Another entry in the list of conflicts in `memory.json`, whatever it holds."""
+    """Another entry in the list of conflicts in `memory.json`; it may hold anything."""
     ids = entry.get("ids") or ""
     names = ", ".join(map(plain.json_text, ids)) if isinstance(ids, list) else plain.json_text(ids)
     yield plain.one_line(f"{plain.json_text(entry.get('type') or 'noted')}  {names}", LINE_WIDTH)
@@ -115,14 +116,14 @@ def resolved_json(resolved: Resolved, *, dry_run: bool) -> dict[str, Any]:
 
 
 def resolved_page(resolved: Resolved, *, dry_run: bool) -> Iterator[str]:
-    """What settling a conflict of two memories changed."""
+    """The changes that resolve a conflict between two memories."""
     change, write = ("would change", "would write") if dry_run else ("changed", "wrote")
     for before, after in resolved.changes:
         yield f"{change if before else write} {after.memory_id}: {_text(after)}"
         for name, old, new in _fields(before, after):
             values = f"{_value(old)} → {_value(new)}" if before else _value(new)
             yield f"  {name}: {plain.one_line(values, LINE_WIDTH)}"
-    yield DRY_RUN if dry_run else "take it back with `memctl undo`"
+    yield DRY_RUN if dry_run else "undo this with `memctl undo`"
 
 
 def _value(value: Any) -> str:
@@ -144,7 +145,7 @@ def merge_json(settled: MergeSettled, *, dry_run: bool) -> dict[str, Any]:
 
 
 def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
-    """What settling a conflict of a merge changed."""
+    """The changes that resolve a conflict from a merge."""
     for before, after in settled.changes:
         if after:
             yield f"{'would change' if dry_run else 'changed'} {after.memory_id}: {_text(after)}"
@@ -155,9 +156,9 @@ def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
     if dry_run:
         yield DRY_RUN
     elif settled.left:
-        yield f"{settled.left} more to settle"
+        yield f"{settled.left} more to resolve"
     else:
-        yield "all is settled; if git is waiting for it, run `memctl git commit`"
+        yield "all conflicts are resolved; to finish a merge, run `memctl git commit`"
 
 
 def _fields_json(before: Memory | None, after: Memory) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `decay` shows: when memories fade, and what a run did."""
+"""Output of `decay`: when memories fade, and what a run did."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def _when(forecast: Forecast, now: datetime) -> str:
 
 
 def summary(report: DecayReport, *, dry_run: bool) -> Iterator[str]:
-    """What a run of `decay` did."""
+    """The result of a run of `decay`."""
     if report.used:
         yield f"memories whose uses {'would be' if dry_run else 'were'} counted: {report.used}"
     verb, total = "would archive" if dry_run else "archived", len(report.forecasts)
-    yield f"{verb} {len(report.faded)} of {total} memories that can fade" if total else "no memory here can fade"
+    yield f"{verb} {len(report.faded)} of {total} memories that can fade" if total else "no memory can fade"
     if dry_run and report.refused:
         yield "a real run would be refused without --allow-mass-change: that is a large share of the memories"
     if report.faded and not dry_run:
-        yield "see them with `memctl list --archived`; bring back with `memctl undo` or `memctl restore ID`"
+        yield "see them with `memctl list --archived`; restore with `memctl undo` or `memctl restore ID`"
 
 
 def report_json(report: DecayReport, now: datetime, *, dry_run: bool) -> dict[str, Any]:

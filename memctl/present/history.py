@@ -1,4 +1,4 @@
-"""What `undo`, `redo`, `log`, `diff` and `restore --from` show: operations, and differences between two states."""
+"""Output of `undo`, `redo`, `log`, `diff` and `restore --from`: operations, and differences between two states."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def record_json(record: RecordChange) -> dict[str, Any]:
 
 
 def differences_page(differences: Differences) -> Iterator[str]:
-    """What changed since a revision."""
+    """The differences since a revision."""
     from memctl.core import times
 
     since = differences.since
@@ -125,7 +125,7 @@ def _fields(record: RecordChange) -> Iterator[str]:
 
 def _message(message: MessageChange) -> Iterator[str]:
     yield f"{_MARKS[message.outcome]} {message.message_id} message {message.role}".rstrip()
-    yield f"    {plain.one_line(message.text, answer.SHOWN_WIDTH) or '(its text is gone)'}"
+    yield f"    {plain.one_line(message.text, answer.SHOWN_WIDTH) or '(its text was removed)'}"
 
 
 def _file(file: FileChange) -> Iterator[str]:
@@ -151,7 +151,7 @@ def restored_json(restored: Restored, *, dry_run: bool) -> dict[str, Any]:
 
 
 def restored_page(restored: Restored, *, dry_run: bool) -> Iterator[str]:
-    """What `restore --from` changed."""
+    """The changes made by `restore --from`."""
     if restored.record is None and not restored.files:
         yield f"{restored.memory.memory_id} has not changed since: {restored.then}"
         return

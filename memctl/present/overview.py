@@ -1,4 +1,4 @@
-"""What `inspect` shows: a store at a glance, and everything about one memory."""
+"""Output of `inspect`: an overview of a store, and everything about one memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memctl.present.pages import memory_page
 from memctl.present.shapes import memory_json
 
 if TYPE_CHECKING:
-    from memctl.overview import Overview, Portrait
+    from memctl.overview import MemoryDetails, Overview
 
 
 def overview_json(overview: Overview) -> dict[str, Any]:
@@ -25,23 +25,23 @@ def overview_json(overview: Overview) -> dict[str, Any]:
     return plain | {"stale_reflections": stale, "index": index, "next_to_fade": fading}
 
 
-def portrait_json(portrait: Portrait) -> dict[str, Any]:
-    forecast = portrait.forecast
+def details_json(details: MemoryDetails) -> dict[str, Any]:
+    forecast = details.forecast
     return {
-        "reflection": portrait.reflection.body if portrait.reflection else None,
-        "reflection_hand_edited": reflections.hand_edited(portrait.reflection) if portrait.reflection else False,
-        "links": list(portrait.links),
-        "history": list(portrait.history),
-        "uses": portrait.uses,
+        "reflection": details.reflection.body if details.reflection else None,
+        "reflection_hand_edited": reflections.hand_edited(details.reflection) if details.reflection else False,
+        "links": list(details.links),
+        "history": list(details.history),
+        "uses": details.uses,
         "forecast": {"score": forecast.score, "threshold": forecast.threshold, "fades_on": forecast.fades_on},
-        "curve": [round(value, 4) for value in portrait.curve],
-        "curve_days": portrait.curve_days,
-        "memory": memory_json(portrait.memory),
+        "curve": [round(value, 4) for value in details.curve],
+        "curve_days": details.curve_days,
+        "memory": memory_json(details.memory),
     }
 
 
 def overview_page(overview: Overview, *, pictures: bool) -> Iterator[str]:
-    """The store at a glance."""
+    """The overview of a store."""
     yield f"user {overview.user} in {overview.folder}"
     yield f"{overview.total} memories: {_counts(overview.statuses)}; {overview.trashed} in the trash"
     for name, counts in (("category", overview.categories), ("kind", overview.kinds)):
@@ -82,21 +82,21 @@ def _bars(counts: Mapping[str, int], pictures: bool) -> Iterator[str]:
         yield f"  {name:<12} {count:>6} {bar}".rstrip()
 
 
-def portrait_page(portrait: Portrait, *, pictures: bool) -> Iterator[str]:
+def details_page(details: MemoryDetails, *, pictures: bool) -> Iterator[str]:
     """Everything about one memory."""
-    yield from memory_page(portrait.memory, portrait.reflection, portrait.problem)
-    for line in portrait.links:
+    yield from memory_page(details.memory, details.reflection, details.problem)
+    for line in details.links:
         yield f"link: {line}"
-    for line in portrait.history:
+    for line in details.history:
         yield f"history: {line}"
-    yield f"used {portrait.uses} times"
-    forecast = portrait.forecast
+    yield f"used {details.uses} times"
+    forecast = details.forecast
     if forecast.fades_on is None:
         yield "fades: never (only unpinned episodes fade)"
         return
     yield f"importance {forecast.memory.importance:.2f}, now {forecast.score:.3f}; fades {plain.day(forecast.fades_on)}"
     if pictures:
-        yield from _plot(portrait.curve, forecast.threshold, portrait.curve_days)
+        yield from _plot(details.curve, forecast.threshold, details.curve_days)
 
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"

@@ -12,7 +12,7 @@ from memctl.present import plain
 if TYPE_CHECKING:
     from memctl.core.kept import KeptMessage
     from memctl.core.messages import Message
-    from memctl.purge.planning import PurgeReport
+    from memctl.purge.report import PurgeReport
 
 _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 
@@ -80,7 +80,7 @@ def conversation(messages: Sequence[KeptMessage], full: bool, *, marked: str = "
 
 
 def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_run: bool = False) -> Iterator[str]:
-    """What a change does to records, field by field; None stands for a missing record."""
+    """The changes of records, field by field; None is a missing record."""
     for before, after in pairs:
         memory = after or before
         if memory is None or before == after:
@@ -100,7 +100,7 @@ def _shown(value: object) -> str:
 
 
 LISTED = 400
-"""Characters of a memory that a list shows at most; `memctl show` prints all."""
+"""The most characters of a memory that a list shows; `memctl show` prints all."""
 
 MEMORY_COLUMNS = ("id", "date", "category", "kind", "imp.", "text")
 
@@ -114,7 +114,7 @@ def memory_rows(memories: Sequence[Memory], ids: Sequence[str]) -> list[tuple[st
 
 
 def purge_plan(report: PurgeReport, dry_run: bool) -> Iterator[str]:
-    """What a purge removes, by file."""
+    """The memories and files that a purge removes."""
     yield f"{'would purge' if dry_run else 'purging'} {some_of(report.ids)}"
     files = {each.path for each in report.files}
     for derived in report.also_removed:
@@ -132,7 +132,7 @@ def some_of(ids: Sequence[str]) -> str:
 
 
 def purge_left(report: PurgeReport) -> Iterator[str]:
-    """What a purge cannot reach."""
+    """The places that a purge cannot reach."""
     for place in report.still_mentioned:
         yield f"  check by hand: {place} holds the same text, or words that occurred only in it"
     for line in report.git_advice:

@@ -1,4 +1,4 @@
-"""Safe text for a terminal, shortened alike everywhere; and days, sizes, counts and memories in words."""
+"""Text that is safe for a terminal; days, sizes, counts and memories in words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def some(names: Sequence[str], most: int) -> str:
 
 
 def json_text(value: object) -> str:
-    """A value as JSON on one line; a text as it is."""
+    """A value as JSON on one line; a string unchanged."""
     import json
 
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -63,7 +63,7 @@ def day(moment: datetime | None) -> str:
 
 
 def size(size: int) -> str:
-    """A number of bytes for a person."""
+    """A number of bytes in readable units."""
     value = float(size)
     for unit in ("B", "kB", "MB"):
         if value < 1000:

@@ -9,14 +9,14 @@ from memctl.present.shapes import memory_json, reranked_json
 
 if TYPE_CHECKING:
     from memctl.consolidation.duplicates import Merge
-    from memctl.consolidation.made import Made
+    from memctl.consolidation.generated import Made
     from memctl.consolidation.service import ConsolidationReport
     from memctl.context.service import ContextPack
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.service import Answered, Evaluation, Figures
-    from memctl.extraction.extract import Extracted, ExtractReport
+    from memctl.extraction.proposals import Extracted, ExtractReport
     from memctl.reflections.service import Reflected
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended, Flushed
@@ -36,7 +36,7 @@ def consolidation(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
         "merges": [_merge(merge) for merge in report.plan.merges],
         "made": [_made(made, record, dry_run) for made, record in report.made],
         "alike": [
-            {"ids": [pair.one.memory_id, pair.other.memory_id], "likeness": round(pair.similarity, 4)}
+            {"ids": [pair.one.memory_id, pair.other.memory_id], "similarity": round(pair.similarity, 4)}
             for pair in report.plan.alike
         ],
         "recalled": list(report.plan.recalled),
@@ -48,7 +48,7 @@ def consolidation(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
 
 def _merge(merge: Merge) -> dict[str, Any]:
     merged = [
-        {"memory": memory_json(gone), "likeness": similarity}
+        {"memory": memory_json(gone), "similarity": similarity}
         for gone, similarity in zip(merge.merged, merge.similarity, strict=True)
     ]
     return {"kept": memory_json(merge.kept), "merged": merged}
@@ -177,7 +177,7 @@ def reflected(done: Reflected, dry_run: bool) -> dict[str, Any]:
 
 
 def written(outcome: str, path: str, memory_id: str) -> str:
-    """What became of a reflection or a report, in a sentence."""
+    """The outcome of writing a reflection or a report, as a sentence."""
     sentences = {
         "written": f"wrote {path} ({memory_id})",
         "refreshed": f"refreshed {path} ({memory_id})",

@@ -10,7 +10,7 @@ from memctl.present.plain import safe_json
 if TYPE_CHECKING:
     from memctl.core.formats.trash import Trashed
     from memctl.core.kept import KeptMessage
-    from memctl.core.models import Hit, Memory, Owned, QueryResult, Reranking
+    from memctl.core.models import Hit, IndexState, Memory, Owned, QueryResult, Reranking
 
 
 def dumped(value: Any) -> str:
@@ -50,10 +50,16 @@ def message_json(message: KeptMessage) -> dict[str, Any]:
     return {**json.loads(kept.encode(message)), "text": message.text}
 
 
-def list_json(page: Sequence[Owned], *, total: int, offset: int, origin: str = "") -> dict[str, Any]:
+def list_json(page: Sequence[Owned], *, total: int, offset: int, index: IndexState, origin: str = "") -> dict[str, Any]:
     """A page of a list of memories; `origin`: the past state that they are from."""
     memories = [{**memory_json(each.memory), **({"user": each.owner} if each.owner else {})} for each in page]
-    return {"total": total, "offset": offset, **({"as_of": origin} if origin else {}), "memories": memories}
+    past = {"as_of": origin} if origin else {}
+    return {"total": total, "offset": offset, "index": index_json(index), **past, "memories": memories}
+
+
+def index_json(index: IndexState) -> dict[str, Any]:
+    """Whether a list or an answer is from the files as they are."""
+    return {"state": index.state, "notes": list(index.notes)}
 
 
 def trashed_json(trashed: Trashed) -> dict[str, Any]:
@@ -66,7 +72,7 @@ def query_json(result: QueryResult) -> dict[str, Any]:
         "query": result.query.text,
         "hits": [hit_json(hit) for hit in result.hits],
         "receipt": result.receipt,
-        "index": {"state": result.index.state, "notes": list(result.index.notes)},
+        "index": index_json(result.index),
         "route": vars(result.route)
         | {"categories": list(result.route.categories), "layers": list(result.route.layers)},
         "degraded": list(result.degraded),
@@ -76,7 +82,7 @@ def query_json(result: QueryResult) -> dict[str, Any]:
 
 
 def reranked_json(done: Reranking | None) -> dict[str, Any]:
-    """What a reranker did and cost, as a field of a document; no field without a reranker."""
+    """The reranker and its cost, as a field of a document; no field without a reranker."""
     if done is None:
         return {}
     return {"rerank": {"model": done.model, "candidates": done.candidates, "ms": round(done.milliseconds, 1)}}

@@ -1,4 +1,4 @@
-"""Tables for a terminal of any width: columns stay readable, and what does not fit goes on a line below."""
+"""Tables for a terminal of any width: columns stay readable; cells that do not fit move to a line below."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Cells = Sequence[str]
 def drawn(
     columns: Cells, rows: Sequence[Cells], width: int, *, right: Collection[int] = (), wrap: bool = False
 ) -> tuple[list[str], list[str]]:
-    """The lines of a table's head and of its rows. Columns that are empty in every row are left out.
+    """The lines of a table's head and of its rows. Columns that are empty in every row are omitted.
 
     Args:
         right: numbers of the columns that are aligned right.
-        wrap: show the last column whole, on several lines; it is cut to one otherwise.
+        wrap: wrap the last column; by default it is cut to one line.
     """
     kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
     shown = [[row[at] for at in kept] for row in (columns, *rows)]
@@ -42,11 +42,11 @@ class _Column(NamedTuple):
 
 
 def _row(cells: Cells, columns: Sequence[_Column], width: int, wrap: bool) -> list[str]:
-    """A row on one line, if there is room for the last column; else with that, or all but the first column, below."""
+    """A row on one line if the last column fits; else with the last column, or all but the first, below."""
     *others, last = columns
     room = width - sum(column.width + len(GAP) for column in others)
     if not others or room >= min(last.width, LEAST):
-        return _beside(_joined(cells, others), last.cell(cells[-1]) if last.right else cells[-1], room, wrap)
+        return _with_text(_joined(cells, others), last.cell(cells[-1]) if last.right else cells[-1], room, wrap)
     fitted = _fitted(others, room + len(GAP))
     first = _joined(cells, fitted).rstrip() if fitted else cut(cells[0], width)
     at = len(fitted) or 1
@@ -59,20 +59,20 @@ def _joined(cells: Cells, columns: Sequence[_Column]) -> str:
 
 
 def _fitted(columns: Sequence[_Column], spare: int) -> Sequence[_Column]:
-    """The columns, with the last one narrower if there is too little space; none if that does not help."""
+    """The columns, with the last one narrower if there is too little space; none if that is not enough."""
     *others, last = columns
     if spare >= 0:
         return columns
     return [*others, last._replace(width=last.width + spare)] if others and last.width + spare >= LEAST // 2 else []
 
 
-def _beside(head: str, text: str, room: int, wrap: bool) -> list[str]:
+def _with_text(head: str, text: str, room: int, wrap: bool) -> list[str]:
     first, *more = wrapped(text, room) if wrap else [cut(text, room)]
     return [f"{head}{first}".rstrip(), *(" " * _width(head) + line for line in more)]
 
 
 def cut(text: str, width: int) -> str:
-    """The text, with `…` at its end where it is wider than this."""
+    """The text, with `…` at its end if it is wider than this."""
     from rich.cells import set_cell_size
 
     return text if _width(text) <= width else f"{set_cell_size(text, max(0, width - 1)).rstrip()}…"

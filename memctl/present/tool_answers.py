@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from memctl.tasks.closing import Closed
 
 ANSWER_TOKENS = 650
-"""Tokens of the memories in an answer at most; the whole then stays below 800 by stricter counts too."""
+"""The most tokens of memories in an answer; keeps the answer below 800 tokens even by stricter counts."""
 
 FULL_TOKENS = 8_000
 """The same for `full`."""
 
 CONTEXT_TOKENS = 1_500
-"""Tokens of a context without a given size."""
+"""The default size of a context, in tokens."""
 
 ITEM_TOKENS = 75
 """Tokens of one memory in a list: about 300 Latin or 110 Chinese characters."""
 
-BESIDE_TOKENS, PASSAGE_CHARACTERS = 125, 400
-"""How much is shown of what was learned from a hit, or of the reflection that matched."""
+RELATED_TOKENS, PASSAGE_CHARACTERS = 125, 400
+"""How much of what was learned from a hit, or of a matching reflection, to show."""
 
 
 def short(text: str, limit: int) -> str:
@@ -77,7 +77,7 @@ def _fitting(items: Sequence[tuple[str, ...]], full: bool) -> tuple[list[tuple[s
     for name, text, *more in items:
         line = short(text, FULL_TOKENS if full else ITEM_TOKENS)
         text = "\n".join(filter(None, (text, *more)))
-        line = "\n".join(filter(None, (line, *(short(each, FULL_TOKENS if full else BESIDE_TOKENS) for each in more))))
+        line = "\n".join(filter(None, (line, *(short(each, FULL_TOKENS if full else RELATED_TOKENS) for each in more))))
         room -= tokens.estimate(f"- [{name}] {line}\n")
         if room < 0 and shown:
             break
@@ -158,11 +158,11 @@ def _properties(memory: Memory) -> Iterable[tuple[str, str]]:
     """The properties of a memory, labelled. Free text is an item of its own, or at the end of one."""
     marks = [mark for mark, on in (("marked for revision", memory.needs_revision), ("pinned", memory.pinned)) if on]
     properties = (memory.kind, memory.status, f"confidence {memory.confidence:g}", *marks, f"source {memory.source}")
-    yield "about it", ", ".join(properties)
+    yield "properties", ", ".join(properties)
     if memory.tags:
-        yield "its tags", short(", ".join(memory.tags), 40)
+        yield "tags", short(", ".join(memory.tags), 40)
     if memory.key:
-        yield "its value", f"{memory.key} = {short(str(memory.value), 40)}"
+        yield "value", f"{memory.key} = {short(str(memory.value), 40)}"
 
 
 _OUTCOMES = {
@@ -176,7 +176,7 @@ _OUTCOMES = {
 
 
 def recorded(saved: Saved) -> str:
-    """What the store holds now of a text that was to be saved."""
+    """The outcome of saving a text."""
     added = saved.added
     parts = [
         f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}",
@@ -218,8 +218,8 @@ def _ids(memories: Sequence[Memory]) -> str:
     return ", ".join(memory.memory_id for memory in memories)
 
 
-def beside(saved: Sequence[Saved]) -> Iterable[str]:
-    """Memories that were replaced by what was saved, are pinned, or seem to contradict it; fenced."""
+def related(saved: Sequence[Saved]) -> Iterable[str]:
+    """The memories that were replaced, are pinned, or seem to contradict a saved one; fenced."""
     items = [
         (f"{word}, {fence.label(memory)}", memory.content)
         for each in saved
@@ -229,11 +229,11 @@ def beside(saved: Sequence[Saved]) -> Iterable[str]:
     if items:
         yield fence.enclosed(fence.section("", _fitting(list(dict.fromkeys(items)), False)[0]))
     if any(each.against for each in saved):
-        yield "Ask the user which is true; `update_memory` or `forget_memory` settles it."
+        yield "Ask the user which is true; `update_memory` or `forget_memory` resolves it."
 
 
 def to_choose(memories: Sequence[Memory]) -> str:
-    """The memories that some words may mean, if they do not mean one."""
+    """The memories that an ambiguous description may mean."""
     if not memories:
         return "Nothing is known about this; nothing was forgotten."
     once = {memory.memory_id: memory for memory in memories}
@@ -243,7 +243,7 @@ def to_choose(memories: Sequence[Memory]) -> str:
 
 
 def forgotten(memories: Sequence[Memory], messages: Mapping[str, str]) -> str:
-    """What was moved to the trash, and which messages were deleted, so that a model can see a mistake."""
+    """The memories moved to the trash and the deleted messages, so that a model can notice a mistake."""
     # `core.recalled` recognises these lines, to keep them out of what is learned and recalled.
     lines = [f"{MOVED}: {_quoted(memory.memory_id, memory.content)}" for memory in memories]
     lines += [f"{DELETED}: {_quoted(name, text)}" for name, text in messages.items()]
@@ -251,7 +251,7 @@ def forgotten(memories: Sequence[Memory], messages: Mapping[str, str]) -> str:
 
 
 QUOTED = 25
-"""Tokens quoted of what was forgotten."""
+"""Tokens to quote of a forgotten memory."""
 
 
 def _quoted(name: str, text: str) -> str:

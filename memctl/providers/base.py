@@ -1,4 +1,4 @@
-"""What an embedding model, a reranker and a language model must offer."""
+"""The interfaces of embedding models, rerankers and language models."""
 
 from __future__ import annotations
 
@@ -7,53 +7,54 @@ from typing import Any, Protocol
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose cosine says how near their meanings are.
+    """Turns texts into vectors; the cosine of two is the similarity of their meanings.
 
     Attributes:
-        name: as the user writes it in the settings: `builtin`, `fastembed:MODEL`, `openai:MODEL`.
-        identity: equal for two embedders only if their vectors may be compared.
-        slow: worth a cache of its own, and never run while the store's lock is held.
-        lexical_weight, vector_weight: how a search blends full text and vectors of this model; they add up to 1.
+        name: as in the settings: `builtin`, `fastembed:MODEL`, `openai:MODEL`.
+        identity: equal for two embedders only if their vectors can be compared.
+        slow: worth a cache; never called while the store's lock is held.
+        lexical_weight: the weight of full text when a search combines it with these vectors, 0 to 1.
+        languages: the languages its vectors are useful for; empty if unknown.
     """
 
     name: str
     identity: str
     slow: bool
     lexical_weight: float
-    vector_weight: float
+    languages: frozenset[str]
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Vectors of memories, one a text, all of one length; all zeros where the model knows nothing of a text.
+        """One vector for each memory's text, all of the same length; zeros if the model knows nothing in the text.
 
         Raises:
-            ProviderError: the model is missing, broken or unreachable; its hint names the command that fixes it.
+            ProviderError: the model is missing, broken or unreachable; the hint names the command that fixes it.
         """
 
     def embed_query(self, text: str) -> Sequence[float]:
-        """The vector of a question; some models treat it otherwise than a memory. Raises as `embed` does."""
+        """The vector of a question; some models embed questions differently. Raises as `embed` does."""
 
     def verify(self) -> None:
-        """Check that the model is whole and works.
+        """Check that the model is complete and works.
 
         Raises:
-            ProviderError: it does not; with the command that fixes it.
+            ProviderError: it does not; the hint names the command that fixes it.
         """
 
 
 class Reranker(Protocol):
-    """Reads a question together with each of its candidates, and says how well they answer it.
+    """Scores how well each candidate answers a question.
 
     Attributes:
-        name: as the user writes it in the settings: `fastembed:MODEL`, `server`, `server:MODEL`.
+        name: as in the settings: `fastembed:MODEL`, `server`, `server:MODEL`.
     """
 
     name: str
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """A finite number a text, larger is better: probabilities in [0, 1], or logits.
+        """One finite number for each text, higher is better: a probability in [0, 1] or a logit.
 
         Raises:
-            ProviderError: the model is missing, broken or unreachable; its hint says how to fix it.
+            ProviderError: the model is missing, broken or unreachable; the hint says how to fix it.
         """
 
     def verify(self) -> None:
@@ -65,10 +66,10 @@ class Reranker(Protocol):
 
 
 class LLM(Protocol):
-    """Answers a conversation. Whoever asks has rules to fall back on: a model may always be missing or fail.
+    """Answers a conversation. Callers must have a fallback: the model may be missing or fail.
 
     Attributes:
-        name: as the user writes it in the settings: `openai:MODEL`.
+        name: as in the settings: `openai:MODEL`.
     """
 
     name: str
@@ -77,13 +78,12 @@ class LLM(Protocol):
         """The model's answer.
 
         Args:
-            messages: the conversation, each with `role` (`system`, `user` or `assistant`) and `content`.
-            schema: a JSON Schema, for an answer in JSON.
+            messages: the conversation; each message has `role` (`system`, `user` or `assistant`) and `content`.
+            schema: a JSON Schema; requests an answer in JSON.
 
         Returns:
-            Text; with a schema a JSON value that is valid against it.
+            Text; with a schema, a JSON value that is valid against it.
 
         Raises:
-            ProviderError: there is no answer, or none that is valid; its message says what was wrong and its hint what
-                to do.
+                ProviderError: no answer, or no valid one; the message gives the reason, the hint the remedy.
         """

@@ -1,4 +1,4 @@
-"""A cache of the vectors of slow models, by model and text, so that a rebuilt index embeds nothing twice."""
+"""A cache of the vectors of slow models, keyed by model and text, for rebuilding the index."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 import apsw
 
-from memctl.core.turns import given_up
+from memctl.core.thread_locks import locks_released
 from memctl.providers.base import Embedder
 
 FILE_NAME = "embeddings.sqlite"
 
 
 class CachedEmbedder:
-    """An embedder that remembers what it embedded. A cache that cannot be used is done without.
+    """Caches the vectors of another embedder. If the cache cannot be used, it is skipped.
 
     Args:
-        inner: the embedder asked for texts that are new.
-        path: the cache's file; it holds hashes and vectors, no text.
-        secret: goes into the hashes, so that nobody else can make a cache that is believed.
+        inner: embeds the texts that are not in the cache.
+        path: the cache file; it holds hashes and vectors, no text.
+        secret: key of the hashes, so that nobody else can forge a cache.
     """
 
     slow = True
@@ -29,24 +29,24 @@ class CachedEmbedder:
     def __init__(self, inner: Embedder, path: Path, secret: str = "") -> None:
         self.inner, self.path, self.secret = inner, path, secret
         self.name, self.identity = inner.name, inner.identity
-        self.lexical_weight, self.vector_weight = inner.lexical_weight, inner.vector_weight
+        self.lexical_weight, self.languages = inner.lexical_weight, inner.languages
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """As the embedder's `embed`, asking it only for texts that are not in the cache."""
+        """Like `embed` of the embedder, which only gets the texts that are not in the cache."""
         keys = [self._key(text) for text in texts]
         known = self._look_up(keys)
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if new:
-            with given_up():
+            with locks_released():
                 vectors = self.inner.embed(list(new.values()))
-            made = dict(zip(new, vectors, strict=True))
-            self._keep(made)
-            known |= made
+            new_vectors = dict(zip(new, vectors, strict=True))
+            self._keep(new_vectors)
+            known |= new_vectors
         return [known[key] for key in keys]
 
     def embed_query(self, text: str) -> Sequence[float]:
-        """As the embedder's; questions are rarely the same, so they are not kept."""
-        with given_up():
+        """Like `embed_query` of the embedder; not cached, as questions rarely repeat."""
+        with locks_released():
             return self.inner.embed_query(text)
 
     def verify(self) -> None:
@@ -71,10 +71,10 @@ class CachedEmbedder:
         except (apsw.Error, UnicodeEncodeError):
             return {}
 
-    def _keep(self, made: dict[bytes, Sequence[float]]) -> None:
+    def _keep(self, vectors: dict[bytes, Sequence[float]]) -> None:
         try:
             connection = self._open()
-            rows = [(key, array("f", vector).tobytes()) for key, vector in made.items()]
+            rows = [(key, array("f", vector).tobytes()) for key, vector in vectors.items()]
             with connection:
                 connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
         except (apsw.Error, UnicodeEncodeError):

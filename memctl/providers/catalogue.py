@@ -1,6 +1,6 @@
-"""Models worth choosing, with what is known of them: their languages, size, blend, and published place.
+"""Recommended models with their languages, size, weights and published figures.
 
-None of the published figures was measured here; `docs/models.md` keeps apart what was. A test compares names, lengths
+The published figures were not measured here; `docs/models.md` lists separately what was. A test compares names, lengths
 and sizes with fastembed's own list.
 """
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from memctl.providers.model_files import PREFIX, is_folder
 
 SENTENCE, STATIC, RERANKER = KINDS = ("sentence", "static", "reranker")
-"""What reads a whole text at once; what adds up a vector of each word, a hundred times faster; what reads a question
-together with a candidate."""
+"""A sentence model reads a whole text; a static model adds up word vectors, a hundred times faster; a reranker reads
+a question together with a candidate."""
 
 SERVER = "server"
-"""Name of the reranker that is a server; `server:MODEL` where that has several."""
+"""The reranker on a server; `server:MODEL` if the server has several."""
 
 WEIGHTS = {SENTENCE: (0.4, 0.6), STATIC: (0.5, 0.5)}
-"""Shares of full text and vectors in the blend, as measured for all-MiniLM-L6-v2 and for the built-in model."""
+"""Weights of full text and vectors, as measured for all-MiniLM-L6-v2 and for the built-in model."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Model:
 
     Args:
         dimensions: length of its vectors; 0 for a reranker.
-        megabytes: of its download.
-        published: its makers' figure for finding texts, and what that was measured on; empty where there is none.
-        note: what else decides for or against it.
+        megabytes: size of the download.
+        published: its authors' retrieval figure with the benchmark's name; may be empty.
+        note: other reasons for or against it.
     """
 
     name: str
@@ -58,14 +58,14 @@ MODELS = (
     Model("jinaai/jina-embeddings-v2-base-zh", SENTENCE, "Chinese, English", 768, 640, "", "texts in both"),
     Model(
         "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", SENTENCE, "about 50", 384, 220, "",
-        "made for sentence similarity, not for questions",
+        "trained for sentence similarity, not for questions",
     ),
     Model("intfloat/multilingual-e5-large", SENTENCE, "about 100", 1024, 2240, "MIRACL about 66", "slow on a CPU"),
     Model("minishlab/potion-base-8M", STATIC, "English", 256, 30, f"{_MTEB} 31.7"),
     Model("minishlab/potion-retrieval-32M", STATIC, "English", 512, 129, f"{_MTEB} 35.1"),
     Model("minishlab/potion-multilingual-128M", STATIC, "about 100", 256, 512, "", "other languages at little cost"),
     Model("Xenova/ms-marco-MiniLM-L-6-v2", RERANKER, "English", 0, 80, f"{_BEIR} 48.6", "the one to try first"),
-    Model("Xenova/ms-marco-MiniLM-L-12-v2", RERANKER, "English", 0, 120, "", "its makers find it no better than L-6"),
+    Model("Xenova/ms-marco-MiniLM-L-12-v2", RERANKER, "English", 0, 120, "", "no better than L-6, say its authors"),
     Model("jinaai/jina-reranker-v1-tiny-en", RERANKER, "English", 0, 130, f"{_BEIR} 48.5", "four layers; long texts"),
     Model("jinaai/jina-reranker-v1-turbo-en", RERANKER, "English", 0, 150, f"{_BEIR} 49.6", "six layers; long texts"),
     Model("BAAI/bge-reranker-base", RERANKER, "Chinese, English", 0, 1040),
@@ -79,18 +79,24 @@ MODELS = (
 
 
 def find(model: str) -> Model | None:
-    """A model by fastembed's name for it, in any case."""
+    """The model with this fastembed name, ignoring case."""
     return next((known for known in MODELS if known.name.lower() == model.lower()), None)
 
 
 def weights(model: str) -> tuple[float, float]:
-    """Shares of full text and vectors in the blend with one of fastembed's models, or with a local folder."""
+    """Weights of full text and vectors for one of fastembed's models or a local folder."""
     known = find(model)
     return WEIGHTS[known.kind if known and known.kind in WEIGHTS else SENTENCE]
 
 
+def languages_of(model: str) -> frozenset[str]:
+    """`en` for one of fastembed's models that is known to be only for English; empty for any other."""
+    known = find(model)
+    return frozenset({"en"}) if known is not None and known.languages == "English" else frozenset()
+
+
 def is_reranker(name: str) -> bool:
-    """Whether a name as the settings have it is that of a reranker; of a local folder its `config.json` tells."""
+    """Whether a name in the settings names a reranker; for a local folder, `config.json` decides."""
     kind, _, model = name.partition(":")
     if not name.startswith(PREFIX):
         return kind == SERVER
@@ -99,9 +105,9 @@ def is_reranker(name: str) -> bool:
 
 
 def _classifies(folder: Path) -> bool:
-    """Whether a folder's network gives a text a number, as cross-encoders do, rather than vectors of its tokens."""
+    """Whether a folder holds a cross-encoder, which scores a text, rather than an embedding model."""
     try:
-        made_for = json.loads((folder / "config.json").read_bytes()).get("architectures", [])
-        return any("SequenceClassification" in str(name) for name in made_for)
+        architectures = json.loads((folder / "config.json").read_bytes()).get("architectures", [])
+        return any("SequenceClassification" in str(name) for name in architectures)
     except (OSError, ValueError, AttributeError, TypeError):
         return False

@@ -1,4 +1,4 @@
-"""Sentence models that fastembed runs on this machine: those it lists, or a local folder with an ONNX model."""
+"""Sentence models that fastembed runs locally: its own models or a folder with an ONNX model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 POOLINGS = ("mean", "cls", "last_token", "disabled")
 
 MAX_CHARACTERS = 20_000
-"""Only this much of a text's beginning is embedded: one memory may hold 10 MB."""
+"""Only the beginning of a text is embedded: a memory may hold 10 MB."""
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model fastembed offers: its name, the length of its vectors, its download in GB, languages and other facts."""
+    """A model that fastembed offers; `size_gb` is the size of the download."""
 
     name: str
     dimensions: int
@@ -33,22 +33,23 @@ class ModelInfo:
 
 
 class FastembedEmbedder:
-    """Embeds texts with one of fastembed's models or a local one; imports fastembed at the first text.
+    """Embeds texts with one of fastembed's models or a local folder; imports fastembed at the first text.
 
-    Texts run one by one: on a CPU that is as fast as padded batches, and a quantised model gives a text another vector
-    (cosine down to 0.98) in every other company.
+    Texts run one at a time: on a CPU that is as fast as padded batches, and a quantised model's vector of a text
+    depends on the rest of the batch (cosine down to 0.98).
 
     Args:
-        model: a name from `catalogue()`, or a folder, which begins with `/`, `.` or `~`.
-        cache_dir: where `install` puts models; a local folder needs none.
-        pooling: how a local folder's token vectors become one, from `POOLINGS`; fastembed knows it for its own models.
-        normalize: bring a local folder's vectors to length 1.
-        model_file: the network within a local folder; empty for the first of `model_files.MODEL_FILES`.
-        lexical_weight, vector_weight: how a search blends full text and vectors; they add up to 1.
+        model: a name from `catalogue()`, or a folder (starts with `/`, `.` or `~`).
+        cache_dir: where `install` puts models; unused for a local folder.
+        pooling: how a local folder's token vectors are combined, one of `POOLINGS`; fastembed's own models define it.
+        normalize: scale a local folder's vectors to length 1.
+        model_file: the ONNX file in the local folder; default: the first of `model_files.MODEL_FILES`.
+        lexical_weight: the weight of full text when a search combines it with these vectors, 0 to 1.
+        languages: the languages the model is for; empty if unknown.
 
     Raises:
-        ProviderError: the model is not installed, or a file is missing or not of the size that was installed.
-        UsageError: there is no such pooling.
+        ProviderError: the model is not installed, or a file is missing or has another size than when installed.
+        UsageError: unknown pooling.
     """
 
     slow = True
@@ -62,41 +63,37 @@ class FastembedEmbedder:
         normalize: bool = True,
         model_file: str = "",
         lexical_weight: float = 0.4,
-        vector_weight: float = 0.6,
+        languages: frozenset[str] = frozenset(),
     ) -> None:
         if pooling not in POOLINGS:
-            raise UsageError(f"no pooling {pooling!r}", hint=f"Choose one of: {', '.join(POOLINGS)}.")
+            raise UsageError(f"unknown pooling {pooling!r}", hint=f"Choose one of: {', '.join(POOLINGS)}.")
         self.name = f"fastembed:{model}"
-        self.lexical_weight, self.vector_weight = lexical_weight, vector_weight
+        self.lexical_weight, self.languages = lexical_weight, languages
         self._local = (pooling, normalize) if is_folder(model) else None
         self._files = (
             model_files.local_files(model, model_file, self._local)
             if self._local
-            else model_files.noted_files(model, cache_dir)
+            else model_files.installed_files(model, cache_dir)
         )
         self.identity, self.dimensions, self.folder = self._files.identity, self._files.dimensions, self._files.folder
         self._loaded: TextEmbedding | None = None
 
     def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        """Vectors of memories, `dimensions` floats each; only the first `MAX_CHARACTERS` of a text count.
+        """Vectors of memories, `dimensions` floats each; only the first `MAX_CHARACTERS` of a text are read.
 
         Raises:
-            ProviderError: the model cannot be loaded or gives no usable vectors.
+            ProviderError: the model cannot be loaded or returns unusable vectors.
         """
         if not texts:
             return []
         return self._vectors(self._model().passage_embed([_clean(text) for text in texts], batch_size=1))
 
     def embed_query(self, text: str) -> Sequence[float]:
-        """The vector of a question, as the model wants questions treated. Raises as `embed` does."""
+        """The vector of a question, with the prefix that the model expects. Raises as `embed` does."""
         return self._vectors(self._model().query_embed([_clean(text)], batch_size=1))[0]
 
     def verify(self) -> None:
-        """Load the model and embed a word.
-
-        Raises:
-            ProviderError: that does not work.
-        """
+        """Load the model and embed a word. Raises ProviderError if that fails."""
         if not any(self.embed_query("memory")):
             raise broken(self.name, "its vectors are all zeros")
 
@@ -107,7 +104,7 @@ class FastembedEmbedder:
             return self._loaded
 
     def _load(self, fastembed: type[TextEmbedding]) -> TextEmbedding:
-        """Load from the known folder, so that fastembed neither searches nor downloads."""
+        """Load from the known folder, so that fastembed does not search or download."""
         folder = str(self._files.folder)
         try:
             if self._local:
@@ -117,7 +114,7 @@ class FastembedEmbedder:
             raise broken(self.name, str(error)) from error
 
     def _vectors(self, lazy: Iterable[NumpyArray]) -> list[Sequence[float]]:
-        """Run the model, which works only while `found` is read, and check what it gives."""
+        """Run the model, which computes lazily, and check the vectors."""
         try:
             vectors: list[Sequence[float]] = [vector.tolist() for vector in lazy]
         except Exception as error:  # as in _load
@@ -126,7 +123,7 @@ class FastembedEmbedder:
             if len(vector) != self.dimensions:
                 raise broken(self.name, f"its vectors have {len(vector)} numbers, not {self.dimensions}")
             if not all(map(math.isfinite, vector)):
-                raise broken(self.name, "its vectors hold numbers that are not finite")
+                raise broken(self.name, "its vectors contain numbers that are not finite")
         return vectors
 
 
@@ -138,7 +135,7 @@ def catalogue() -> list[ModelInfo]:
 
 
 def installed(model: str, cache_dir: Path) -> bool:
-    """Whether the files of a model or of a local folder are there, judged by names and sizes alone."""
+    """Whether the files of a model or local folder exist, by names and sizes only."""
     try:
         FastembedEmbedder(model, cache_dir=cache_dir)
     except ProviderError:
@@ -147,7 +144,7 @@ def installed(model: str, cache_dir: Path) -> bool:
 
 
 def install(model: str, cache_dir: Path) -> Path:
-    """As `model_files.Family.install`."""
+    """See `model_files.Family.install`."""
     return FAMILY.install(model, cache_dir)
 
 
@@ -161,7 +158,7 @@ def _fastembed() -> type[TextEmbedding]:
 
 
 def _register(fastembed: type[TextEmbedding], files: model_files.Files, pooling: str, normalize: bool) -> None:
-    """Tell fastembed of a local folder, once: it refuses a name it knows."""
+    """Register a local folder with fastembed, once: it rejects a known name."""
     from fastembed.common.model_description import ModelSource, PoolingType
 
     if any(offer["model"] == files.key for offer in fastembed.list_supported_models()):

@@ -1,6 +1,6 @@
-"""A language model behind a server that speaks OpenAI's `/chat/completions`: Ollama, vLLM, DeepSeek and others.
+"""A language model on a server with OpenAI's `/chat/completions` API: Ollama, vLLM, DeepSeek and others.
 
-The key is given by the caller, who has it from the environment; it stands in no message.
+The key appears in no message.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Message = dict[str, Any]
 
-API = http.Api("the language model", "llm", ("/chat/completions",), most=4_000_000)
+API = http.Api("the language model", "llm", ("/chat/completions",), max_bytes=4_000_000)
 
-_MAX_REPEATED = 20_000  # characters of a wrong answer that the model is shown again
-_MAX_STARTS = 500  # of brackets and of fences in an answer that are tried as the beginning of JSON
+_MAX_REPEATED = 20_000  # characters of a wrong answer that are sent back to the model for repair
+_MAX_STARTS = 500  # brackets or fences of an answer that are tried as the start of JSON
 
-_WISH = "Answer with one JSON value and nothing else. It must be valid against this JSON Schema:\n{schema}"
-_REPAIR = "This answer cannot be used: {complaint}. Answer again with the corrected JSON value and nothing else."
+_SCHEMA_REQUEST = "Answer with one JSON value and nothing else. It must be valid against this JSON Schema:\n{schema}"
+_REPAIR = "This answer is invalid: {complaint}. Answer again with the corrected JSON value and nothing else."
 
 _OTHER_MODEL_HINT = "Try again, or set another model in `llm`."
 
@@ -36,17 +36,17 @@ _FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class OpenAILLM:
-    """Asks a language model over HTTP; imports `httpx` at the first question.
+    """Calls a language model over HTTP; imports `httpx` at the first call.
 
     Args:
-        model: as the server calls it.
-        base_url: what comes before `/chat/completions`, such as `http://localhost:11434/v1`.
-        api_key: empty for a server that needs none.
-        timeout: seconds for one call of `complete`, repetitions and repair included.
-        temperature: 0 for the likeliest answer; not sent to a server that does not take it.
+        model: its name on the server.
+        base_url: the address before `/chat/completions`, such as `http://localhost:11434/v1`.
+        api_key: empty if the server needs none.
+        timeout: seconds for one call of `complete`, including retries and the repair of an answer.
+        temperature: 0 for the likeliest answer; not sent to a server that rejects it.
 
     Raises:
-        ProviderError: the address or the key cannot be one.
+        ProviderError: the address or the key is invalid.
     """
 
     def __init__(
@@ -54,32 +54,33 @@ class OpenAILLM:
     ) -> None:
         self.name, self._model, self._temperature = f"openai:{model}", model, temperature
         self._endpoint = http.Endpoint(API, base_url, api_key, model, timeout)
-        self._untaken: set[str] = set()  # parameters this server does not take
+        self._rejected: set[str] = set()  # parameters that this server rejects
 
     def complete(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None) -> Any:
         """The model's answer to a conversation.
 
         Args:
-            messages: each with `role` and `content`; sent as they are, a schema is added to the system message.
-            schema: a JSON Schema (draft 2020-12 unless it says otherwise) for an answer in JSON.
+            messages: each with `role` and `content`; sent unchanged, except that the schema is added to the system
+                message.
+            schema: a JSON Schema (default: draft 2020-12) for an answer in JSON.
 
         Returns:
-            The answer's text, without the reasoning before it; with a schema the JSON value, which is valid against it.
+            The answer's text without its reasoning; with a schema, the JSON value, which is valid against it.
 
         Raises:
-            ProviderError: the server cannot be reached in time, refuses or fails; the model declines, its answer was
-                cut off, or is no valid JSON even after it was told what is wrong.
+            ProviderError: the server is unreachable, too slow, rejects the request or fails; or the model declines, or
+                its answer was cut off or is not valid JSON even after the repair.
         """
         sent = [_sendable(dict(message)) for message in messages]
         if schema is None:
             return self._endpoint.ask(lambda client: self._text(client, sent, self._endpoint.deadline()))
-        check, wished = _checker(schema), _with_schema(sent, schema)
-        return self._endpoint.ask(lambda client: self._value(client, wished, check, self._endpoint.deadline()))
+        check, with_schema = _checker(schema), _with_schema(sent, schema)
+        return self._endpoint.ask(lambda client: self._value(client, with_schema, check, self._endpoint.deadline()))
 
     def _value(
         self, client: httpx.Client, messages: list[Message], check: Callable[[Any], str], deadline: float
     ) -> Any:
-        """The JSON value of the answer; of a second one, if the first will not do."""
+        """The JSON value of the answer, or of the repaired answer."""
         text = self._text(client, messages, deadline, as_json=True)
         try:
             return _value_in(text, check)
@@ -91,24 +92,24 @@ class OpenAILLM:
             return _value_in(text, check)
         except ValueError as error:
             complaint = self._endpoint.readable(str(error))
-        message = f"the answer of model {self._model!r} is not the JSON that was asked for, also repaired: {complaint}"
+        message = f"the answer of model {self._model!r} is not the requested JSON, even after a repair: {complaint}"
         raise ProviderError(message, hint=_OTHER_MODEL_HINT)
 
     def _text(self, client: httpx.Client, messages: list[Message], deadline: float, *, as_json: bool = False) -> str:
-        """The answer's text, asked for with fewer parameters if the server does not take them all."""
+        """The answer's text. If the server rejects optional parameters, asks again without them."""
         wanted = ({"response_format": {"type": "json_object"}} if as_json else {}) | {"temperature": self._temperature}
         dropped: set[str] = set()
         while True:
-            options = {name: value for name, value in wanted.items() if name not in self._untaken | dropped}
+            options = {name: value for name, value in wanted.items() if name not in self._rejected | dropped}
             payload = {"model": self._model, "messages": messages, **options}
             try:
                 content = self._endpoint.post(client, payload, deadline)
             except http.RefusedByServerError as refusal:
-                if not (refusal.unsuited and (guilty := _guilty(refusal.body, options))):
+                if not (refusal.bad_request and (rejected := _rejected_parameter(refusal.body, options))):
                     raise
-                dropped.add(guilty)
+                dropped.add(rejected)
                 continue
-            self._untaken |= dropped  # now it is known that they were the reason
+            self._rejected |= dropped  # the server has accepted the request without them
             return self._read(content)
 
     def _read(self, content: bytes) -> str:
@@ -118,42 +119,42 @@ class OpenAILLM:
             text, refused = _text_of(choice["message"].get("content")), choice["message"].get("refusal")
             ended = choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise self._endpoint.unusable("something else than a chat completion", content) from None
+            raise self._endpoint.unusable("something other than a chat completion", content) from None
         if reason := self._unusable(text, refused, ended):
             raise ProviderError(f"model {self._model!r} {reason}", hint=_OTHER_MODEL_HINT)
         return _without_reasoning(text)
 
     def _unusable(self, text: str, refused: object, ended: object) -> str:
-        """Why there is no whole answer; empty where there is one."""
+        """Why the answer is not complete; empty if it is."""
         if refused:
             return f"declined to answer: {self._endpoint.readable(str(refused))}"
         if ended == "content_filter":
-            return "gave no answer: the server's content filter stopped it"
+            return "returned no answer: the server's content filter blocked it"
         if ended == "length":
-            return "could not finish its answer: it reached the limit on its length"
-        return "" if _without_reasoning(text) else "answered with nothing"
+            return "did not finish its answer: it reached the length limit"
+        return "" if _without_reasoning(text) else "returned an empty answer"
 
 
 # The request
 
 
 def _sendable(value: T) -> T:
-    """A copy of a JSON value with `?` for lone surrogates, which UTF-8 cannot hold."""
+    """A copy of a JSON value with lone surrogates, which UTF-8 cannot encode, replaced by `?`."""
     copy: T = json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
     return copy
 
 
 def _with_schema(messages: list[Message], schema: Mapping[str, Any]) -> list[Message]:
-    """The conversation with the schema in its system message; many models take only one, at the beginning."""
-    wish = _WISH.format(schema=json.dumps(schema, ensure_ascii=False))
+    """The conversation with the schema in its system message; many models accept only one, the first."""
+    request = _SCHEMA_REQUEST.format(schema=json.dumps(schema, ensure_ascii=False))
     first = messages[0] if messages else {}
     if first.get("role") == "system" and isinstance(first.get("content"), str):
-        return [first | {"content": f"{first['content']}\n\n{wish}"}, *messages[1:]]
-    return [{"role": "system", "content": wish}, *messages]
+        return [first | {"content": f"{first['content']}\n\n{request}"}, *messages[1:]]
+    return [{"role": "system", "content": request}, *messages]
 
 
-def _guilty(reason: str, options: Mapping[str, Any]) -> str:
-    """The parameter to leave out after a refusal: one it names, else the one that most servers lack; may be empty."""
+def _rejected_parameter(reason: str, options: Mapping[str, Any]) -> str:
+    """The parameter to drop after a rejection: one named in the reason, else `response_format`; empty if neither."""
     named = [name for name in options if name in reason]
     return named[0] if named else "response_format" if "response_format" in options else ""
 
@@ -162,7 +163,7 @@ def _guilty(reason: str, options: Mapping[str, Any]) -> str:
 
 
 def _text_of(content: object) -> str:
-    """The text of a message: empty for none, joined if it comes in parts. A TypeError says that there is none."""
+    """The text of a message; parts are joined. Raises TypeError if the content is not text."""
     if content is None or isinstance(content, str):
         return _sendable(content or "")
     if isinstance(content, list):
@@ -171,7 +172,7 @@ def _text_of(content: object) -> str:
 
 
 def _without_reasoning(text: str) -> str:
-    """An answer without the `<think>…</think>` before it; some servers swallow the first of these two tags."""
+    """An answer without its `<think>…</think>`; some servers drop the first tag."""
     if text.lstrip().startswith("<think>"):
         return text.partition("</think>")[2].strip()
     before, _, after = text.partition("\n</think>")
@@ -179,7 +180,7 @@ def _without_reasoning(text: str) -> str:
 
 
 def _checker(schema: Mapping[str, Any]) -> Callable[[Any], str]:
-    """What tells why a value is not valid against the schema; empty for one that is.
+    """Returns a function that returns why a value is not valid against the schema; empty for a valid one.
 
     Raises:
         ProviderError: `jsonschema` is not installed.
@@ -190,10 +191,10 @@ def _checker(schema: Mapping[str, Any]) -> Callable[[Any], str]:
         from jsonschema.validators import validator_for
         from referencing import Registry
     except ImportError as error:
-        hint = f"Install what language models need: `{distribution.add_extra('llm')}`."
+        hint = f"Install the packages for language models: `{distribution.add_extra('llm')}`."
         raise ProviderError(f"a package is missing: {error.name or error}", hint=hint) from error
 
-    # A registry of its own: without one, a `$ref` to another address would be fetched from there.
+    # An empty registry: the default one would fetch a `$ref` to another address.
     validator = validator_for(schema, default=Draft202012Validator)(dict(schema), registry=Registry())
 
     def complaint(value: Any) -> str:
@@ -207,17 +208,17 @@ def _checker(schema: Mapping[str, Any]) -> Callable[[Any], str]:
 
 
 def _value_in(text: str, check: Callable[[Any], str]) -> Any:
-    """The largest valid JSON value in an answer; a ValueError says why there is none."""
+    """The largest valid JSON value in an answer. Raises ValueError with the reason if there is none."""
     complaints = []
     for _, value in sorted(_values(text), key=lambda sized: sized[0], reverse=True):
         if not (complaint := check(value)):
             return value
         complaints.append(complaint)
-    raise ValueError(complaints[0] if complaints else "it holds no JSON")
+    raise ValueError(complaints[0] if complaints else "it contains no JSON")
 
 
 def _values(text: str) -> list[tuple[int, Any]]:
-    """The JSON values in an answer with the lengths of their texts: all of it, else in fences, else between words."""
+    """The JSON values of an answer with their lengths: the full text, else fenced blocks, else JSON within prose."""
     fenced = (match[1] for match in islice(_FENCED.finditer(text), _MAX_STARTS))
     for texts in ([text], fenced):
         if values := [(len(part), value) for part in texts for value in _loaded(part)]:
@@ -226,7 +227,7 @@ def _values(text: str) -> list[tuple[int, Any]]:
 
 
 def _loaded(text: str) -> list[Any]:
-    """The value of a text that is JSON as a whole, none of another."""
+    """The value of a text that is JSON as a whole, in a list; empty otherwise."""
     try:
         return [_sendable(json.loads(text, parse_constant=_no_number))]
     except (ValueError, RecursionError):
@@ -234,7 +235,7 @@ def _loaded(text: str) -> list[Any]:
 
 
 def _values_in_prose(text: str) -> Iterator[tuple[int, Any]]:
-    """Objects and lists between words. What begins as one and breaks later is not searched for smaller ones."""
+    """The objects and lists within prose. Broken JSON is not searched for smaller values."""
     decoder, at = json.JSONDecoder(parse_constant=_no_number), 0
     for _ in range(_MAX_STARTS):
         if not (bracket := _BRACKET.search(text, at)):
@@ -252,4 +253,4 @@ def _values_in_prose(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,7 +1,7 @@
-"""The files of models that fastembed runs on this machine: where they lie, whether they are whole, fetching them.
+"""The files of models that fastembed runs locally: where they are, whether they are complete, downloading them.
 
-Only `install` downloads. It leaves a note of the files it got, so that everything else can tell without the network and
-without fastembed (450 ms to import) whether a model is there and whole, and can load it by its path.
+Only `install` downloads. It records the downloaded files, so that a later start can check and load a model without the
+network and without importing fastembed, which takes 450 ms.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from memctl import distribution
 from memctl.errors import ProviderError, StorageError, UsageError, argument
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
-"""Where a local folder has its network, unless it is named: the first of these."""
+"""The ONNX files looked for in a local folder, in this order, unless the caller names one."""
 
 PREFIX = "fastembed:"
 
 LOADING = threading.Lock()
-"""fastembed keeps the folders it was told of in a list of its class."""
+"""fastembed keeps registered folders in a list of its class."""
 
 _NEEDED = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _OPTIONAL = ("special_tokens_map.json",)
@@ -35,9 +35,9 @@ _OPTIONAL = ("special_tokens_map.json",)
 
 @dataclass(frozen=True)
 class Files:
-    """A model's files, known to be there; `key` is fastembed's name for it, for a local folder the identity.
+    """The files of a complete model; `key` is its name in fastembed, for a local folder the identity.
 
-    `dimensions` of a model that gives no vectors is 0.
+    `dimensions` is 0 for a model without vectors.
     """
 
     key: str
@@ -48,13 +48,13 @@ class Files:
 
 
 def fastembed_class(module: str, name: str) -> Any:
-    """One of fastembed's classes. Importing it takes 450 ms.
+    """One of fastembed's classes; the import takes 450 ms.
 
     Raises:
-        ProviderError: it cannot be imported.
+        ProviderError: fastembed cannot be imported.
     """
-    # onnxruntime reads this while it is imported. What its own function switches off later has begun: a device id in
-    # the user's cache, and a connection to Microsoft ten seconds on.
+    # onnxruntime reads this when it is imported. Its own switch is too late: by then it has written a device id to the
+    # user's cache and will connect to Microsoft ten seconds later.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         return getattr(import_module(module), name)
@@ -67,22 +67,22 @@ class Family:
     """One of fastembed's kinds of models.
 
     Args:
-        load: imports fastembed and gives its class of these models.
-        verify: loads an installed model and tries it; ProviderError where it does not work. Returns its folder.
+        load: imports fastembed and returns its class for these models.
+        verify: loads and tries an installed model and returns its folder; raises ProviderError if it does not work.
     """
 
     load: Callable[[], Any]
     verify: Callable[[str, Path], Path]
 
     def offers(self) -> list[dict[str, Any]]:
-        """fastembed's own list, without the local folders it was told of."""
+        """fastembed's own list, without the registered local folders."""
         return [offer for offer in self.load().list_supported_models() if not offer["model"].startswith(PREFIX)]
 
     def offer(self, model: str) -> dict[str, Any]:
-        """What fastembed says of a model.
+        """fastembed's entry for a model.
 
         Raises:
-            UsageError: it has none of that name.
+            UsageError: fastembed has no model of that name.
         """
         offers = {offer["model"].lower(): offer for offer in self.offers()}
         if model.lower() in offers:
@@ -92,43 +92,43 @@ class Family:
         raise UsageError(f"fastembed has no model {model!r}", hint=hint)
 
     def install(self, model: str, cache_dir: Path) -> Path:
-        """Download a model unless a working copy is there, check that it works, and return its folder.
+        """Download a model unless it is installed and works, verify it, and return its folder.
 
-        A local folder is only checked.
+        A local folder is only verified.
 
         Raises:
-            ProviderError: it cannot be downloaded, or does not work.
-            StorageError: the cache folder cannot be written.
+            ProviderError: the download failed, or the model does not work.
+            StorageError: the cache folder is not writable.
             UsageError: fastembed has no such model.
         """
         if is_folder(model):
             return self.verify(model, cache_dir)
         offer = self.offer(model)
         try:
-            return self._settle(offer, cache_dir)
+            return self._record(offer, cache_dir)
         except ProviderError:
             self._download(offer, cache_dir)
-        return self._settle(offer, cache_dir)
+        return self._record(offer, cache_dir)
 
-    def _settle(self, offer: dict[str, Any], cache_dir: Path) -> Path:
-        """Note the files of a download and try them; without a note again where they do not work."""
+    def _record(self, offer: dict[str, Any], cache_dir: Path) -> Path:
+        """Record the files of a download and verify the model; if that fails, remove the record."""
         name, folder = f"{PREFIX}{offer['model']}", _cached(offer, cache_dir)
         if folder is None:
             raise broken(name, f"its files in {cache_dir} are not complete")
         sizes = {str(file.relative_to(folder)): _size(file) for file in sorted(folder.rglob("*")) if file.is_file()}
-        note = {"model": offer["model"], "model_file": offer["model_file"], "dimensions": offer.get("dim", 0)}
-        note |= {"folder": str(folder.relative_to(cache_dir)), "sizes": sizes}
-        _write(_note_path(offer["model"], cache_dir), note)
+        record = {"model": offer["model"], "model_file": offer["model_file"], "dimensions": offer.get("dim", 0)}
+        record |= {"folder": str(folder.relative_to(cache_dir)), "sizes": sizes}
+        _write(_record_path(offer["model"], cache_dir), record)
         try:
             return self.verify(offer["model"], cache_dir)
         except ProviderError:
-            _note_path(offer["model"], cache_dir).unlink()
+            _record_path(offer["model"], cache_dir).unlink()
             raise
 
     def _download(self, offer: dict[str, Any], cache_dir: Path) -> None:
-        """Fetch a model once, without fastembed's own retries (39 s of sleep) that hide the reason.
+        """Download a model in one attempt: fastembed's own retries sleep for 39 s and hide the reason.
 
-        A half-finished download is continued; one that is complete and yet does not work is fetched from the start.
+        Resumes an incomplete download. Restarts one that is complete but does not work.
         """
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -146,18 +146,18 @@ class Family:
 
 
 def is_folder(model: str) -> bool:
-    """Told by the first character: a folder that happens to be called like a model must not stand in for it."""
+    """Decided by the first character, so that a folder never replaces a model with the same name."""
     return model.startswith(("/", ".", "~"))
 
 
 def clean(text: str, most: int) -> str:
-    """The beginning of a text, which a model reads, as UTF-8 can hold it: the tokenizer refuses lone surrogates."""
+    """The beginning of a text for a model, without lone surrogates, which the tokenizer rejects."""
     return text[:most].encode("utf-8", "ignore").decode("utf-8")
 
 
 def broken(name: str, reason: str) -> ProviderError:
-    """The error for a model that cannot be used as it is."""
-    hint = f"Run `memctl model install {argument(name)}`: it fetches what is missing or damaged."
+    """The error for a model that does not work."""
+    hint = f"Run `memctl model install {argument(name)}`: it downloads missing and damaged files."
     if is_folder(name.removeprefix("fastembed:")):
         hint = (
             "Complete the folder (the ONNX network, config.json, tokenizer.json, tokenizer_config.json), "
@@ -167,16 +167,15 @@ def broken(name: str, reason: str) -> ProviderError:
 
 
 def local_files(model: str, model_file: str, options: object, *, vectors: bool = True) -> Files:
-    """A local folder's files.
+    """The files of a local folder.
 
     Args:
-        options: what else decides what the model gives; a part of its identity.
-        vectors: whether it has to say how long its vectors are.
+        options: other inputs that affect the model's results; part of the identity.
+        vectors: require the length of the vectors.
 
-    The identity has to change when the network is replaced, for no more than a query can afford: it covers the size
-    and time of the network and of weights beside it (`model.onnx_data`), and the content of the small files. A copy
-    with new times costs embedding again, but vectors of two models are never compared. Where the folder lies is no part
-    of it.
+    The identity must change when the network is replaced, and must be cheap enough for every query. It covers size and
+    time of the network and its weights (`model.onnx_data`), and the content of the small files, but not the folder's
+    path. A copy with new times is therefore embedded again, but vectors of different models are never compared.
     """
     name, folder = f"fastembed:{model}", Path(model).expanduser().resolve()
     wanted = (model_file,) if model_file else MODEL_FILES
@@ -196,13 +195,13 @@ def local_files(model: str, model_file: str, options: object, *, vectors: bool =
 
 
 def _big_files(network: Path) -> list[tuple[str, int, int]]:
-    """Name, size and time of the network and of weights beside it."""
+    """Name, size and time of the network and its separate weights."""
     files = sorted(file for file in network.parent.iterdir() if file.name.startswith(network.name))
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
 
 
 def _small_files(folder: Path) -> list[tuple[str, str]]:
-    """Name and content hash of the files that decide how a text is cut into tokens."""
+    """Name and content hash of the tokenizer's files."""
     files = [folder / name for name in (*_NEEDED, *_OPTIONAL)]
     return [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files if file.is_file()]
 
@@ -211,44 +210,44 @@ def _digest(parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def _note_path(model: str, cache_dir: Path) -> Path:
+def _record_path(model: str, cache_dir: Path) -> Path:
     return cache_dir / "installed" / f"{model.lower().replace('/', '--')}.json"
 
 
-def noted_files(model: str, cache_dir: Path) -> Files:
-    """The files `install` noted.
+def installed_files(model: str, cache_dir: Path) -> Files:
+    """The files recorded by `install`.
 
-    The identity covers their sizes, the revision, and fastembed's release, which decides the pooling.
+    The identity covers their sizes, the revision and fastembed's release, which determines the pooling.
     """
     name = f"fastembed:{model}"
     try:
-        note = json.loads(_note_path(model, cache_dir).read_bytes())
-        folder, sizes = cache_dir / note["folder"], note["sizes"]
+        record = json.loads(_record_path(model, cache_dir).read_bytes())
+        folder, sizes = cache_dir / record["folder"], record["sizes"]
         changed = [file for file, size in sizes.items() if _size(folder / file) != size]
-        identity = f"fastembed:{note['model']}:{_digest([sizes, folder.name, _release()])}"
-        files = Files(note["model"], folder, note["model_file"], note["dimensions"], identity)
+        identity = f"fastembed:{record['model']}:{_digest([sizes, folder.name, _release()])}"
+        files = Files(record["model"], folder, record["model_file"], record["dimensions"], identity)
     except FileNotFoundError:
         hint = f"Run `memctl model install {argument(name)}` to download it, once."
         raise ProviderError(f"model {name} is not installed in {cache_dir}", hint=hint) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise broken(name, f"cannot read {_note_path(model, cache_dir)}: {error!r}") from error
+        raise broken(name, f"cannot read {_record_path(model, cache_dir)}: {error!r}") from error
     if changed:
         raise broken(name, f"missing or damaged in {folder}: {', '.join(changed)}")
     return files
 
 
 def _size(file: Path) -> int:
-    """A file's size in bytes, -1 where there is none."""
+    """A file's size in bytes, -1 if it does not exist."""
     return file.stat().st_size if file.is_file() else -1
 
 
 def _release() -> str:
-    """fastembed's version as far as its results may depend on it, such as `0.9`."""
+    """fastembed's version as far as it can affect the results, such as `0.9`."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version("fastembed").rpartition(".")[0]
-    except PackageNotFoundError:  # fastembed-gpu offers the same module
+    except PackageNotFoundError:  # fastembed-gpu has the same module
         return ""
 
 
@@ -264,7 +263,7 @@ def _cached(offer: dict[str, Any], cache_dir: Path) -> Path | None:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    """Write a note as a whole or not at all."""
+    """Write a record atomically."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Vectors from a server that speaks OpenAI's `/embeddings`: Ollama, vLLM, SiliconFlow, OpenAI and others.
+"""An embedder on a server with OpenAI's `/embeddings` API: Ollama, vLLM, SiliconFlow, OpenAI and others.
 
-The key is given by the caller, who has it from the environment; it stands in no message and in no identity.
+The key appears in no message and in no identity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memctl.providers.waiting import at_most
 if TYPE_CHECKING:
     import httpx
 
-_LARGEST = 3.4e38  # of the 32-bit floats that an index stores
+_LARGEST = 3.4e38  # limit of the 32-bit floats in an index
 
 API = http.Api("the embeddings server", "model", ("/embeddings",))
 
@@ -26,18 +26,19 @@ class OpenAIEmbedder:
     """Embeds texts over HTTP; imports `httpx` at the first text.
 
     Args:
-        model: as the server calls it.
-        base_url: what comes before `/embeddings`, such as `http://localhost:11434/v1`.
-        api_key: empty for a server that needs none.
-        timeout: seconds for one request of up to `batch` texts, repetitions included.
-        dimensions: the length of vectors to ask for; None for the model's own.
-        lexical_weight, vector_weight: how a search blends full text and vectors; they add up to 1.
+        model: its name on the server.
+        base_url: the address before `/embeddings`, such as `http://localhost:11434/v1`.
+        api_key: empty if the server needs none.
+        timeout: seconds for one request of up to `batch` texts, including retries.
+        dimensions: the vectors' length to request; None for the model's default.
+        lexical_weight: the weight of full text when a search combines it with these vectors, 0 to 1.
 
     Raises:
-        ProviderError: the address or the key cannot be one.
+        ProviderError: the address or the key is invalid.
     """
 
     slow = True
+    languages: frozenset[str] = frozenset()  # unknown
 
     def __init__(
         self,
@@ -49,19 +50,18 @@ class OpenAIEmbedder:
         dimensions: int | None = None,
         batch: int = 64,
         lexical_weight: float = 0.4,
-        vector_weight: float = 0.6,
     ) -> None:
         self._endpoint = http.Endpoint(API, base_url, api_key, model, timeout)
-        self.name, self.identity = f"openai:{model}", f"openai:{self._endpoint.base}:{model}:{dimensions or ''}"
-        self.lexical_weight, self.vector_weight = lexical_weight, vector_weight
+        self.name, self.identity = f"openai:{model}", f"openai:{self._endpoint.base_url}:{model}:{dimensions or ''}"
+        self.lexical_weight = lexical_weight
         self._model, self._batch = model, batch
         self._options, self._length = {"dimensions": dimensions} if dimensions else {}, dimensions
 
     def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        """Vectors of memories, all of one length; only the first `MAX_CHARACTERS` of a text count.
+        """Vectors of memories, all of one length; only the first `MAX_CHARACTERS` of a text are sent.
 
         Raises:
-            ProviderError: the server cannot be reached, refuses, or answers with other than one vector for each text.
+            ProviderError: the server is unreachable, rejects the request, or does not return one vector for each text.
         """
         return self._endpoint.batched(texts, self._batch, self._vectors)
 
@@ -70,7 +70,7 @@ class OpenAIEmbedder:
         return self.embed([text])[0]
 
     def verify(self) -> None:
-        """Ask the server for one vector, also if it did not answer lately. Raises as `embed` does."""
+        """Request one vector, even if the server failed recently. Raises as `embed` does."""
         with at_most(math.inf):
             self.embed_query("memory")
 
@@ -88,27 +88,27 @@ class OpenAIEmbedder:
 
 
 def _read(content: bytes, count: int) -> list[list[Any]]:
-    """The embeddings in an answer, in the order of their `index`; a ValueError says what there is instead.
+    """The embeddings in an answer, in the order of their `index`. Raises ValueError if it has anything else.
 
-    Some servers leave `index` out, Gemini where it is 0: then an item's place counts.
+    If `index` is missing (Gemini omits 0), the position counts.
     """
     try:
         items = json.loads(content)["data"]
-        places = [place if item.get("index") is None else item["index"] for place, item in enumerate(items)]
-        vectors = {place: list(item["embedding"]) for place, item in zip(places, items, strict=True)}
+        positions = [position if item.get("index") is None else item["index"] for position, item in enumerate(items)]
+        vectors = {position: list(item["embedding"]) for position, item in zip(positions, items, strict=True)}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("something else than embeddings") from None
+        raise ValueError("something other than embeddings") from None
     if len(items) != count:
         raise ValueError(f"{len(items)} vectors for {count} texts")
     if vectors.keys() != set(range(count)):
-        raise ValueError("vectors that are numbered wrongly")
-    return [vectors[place] for place in range(count)]
+        raise ValueError("wrongly numbered vectors")
+    return [vectors[position] for position in range(count)]
 
 
 def _checked_vector(vector: list[Any], length: int) -> list[float]:
-    """A vector that an index can store; a ValueError says why it is none."""
+    """A vector that an index can store. Raises ValueError with the reason if it cannot."""
     if not vector or len(vector) != length:
         raise ValueError(f"a vector of {len(vector)} numbers, not {length}")
     if not all(type(value) in (int, float) and -_LARGEST < value < _LARGEST for value in vector):
-        raise ValueError("a vector that holds something else than finite numbers")
+        raise ValueError("a vector with values other than finite numbers")
     return [float(value) for value in vector]

@@ -1,4 +1,4 @@
-"""Embedders, rerankers and language models by their names in the settings; their modules are imported when chosen."""
+"""Embedders, rerankers and language models by their names in the settings; their modules are imported on demand."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ RERANK_CHOICES = ("fastembed:MODEL", "server", "server:MODEL", "none")
 def load_embedder(
     name: str, *, cache_dir: Path, base_url: str = "", api_key: str = "", timeout: float = 10.0
 ) -> Embedder | None:
-    """The embedder called `name`, not yet loaded; None for `none`, which means full text only.
+    """The embedder with this name, not yet loaded; None for `none` (only full text).
 
     Args:
         name: one of `CHOICES`; MODEL is a model's name, for fastembed also a folder.
-        cache_dir: where fastembed's models are installed.
-        base_url: of the server that `openai:` asks.
+        cache_dir: the folder of fastembed's installed models.
+        base_url: the address of the server for `openai:`.
         api_key: for that server; empty if it needs none.
-        timeout: seconds for one request to it.
+        timeout: seconds for one request to that server.
 
     Raises:
-        ProviderError: the model's files are missing or damaged, or the address or key cannot be one.
-        UsageError: there is no embedder of that name.
+        ProviderError: the model's files are missing or damaged, or the address or key is invalid.
+        UsageError: no embedder has this name.
     """
     kind, _, model = name.partition(":")
     if name == "none":
@@ -41,33 +41,33 @@ def load_embedder(
 
         return BuiltinEmbedder()
     if kind == "fastembed" and model:
-        from memctl.providers.catalogue import weights
+        from memctl.providers.catalogue import languages_of, weights
         from memctl.providers.fastembed import FastembedEmbedder
 
-        lexical, vector = weights(model)
-        return FastembedEmbedder(model, cache_dir=cache_dir, lexical_weight=lexical, vector_weight=vector)
+        lexical, _ = weights(model)
+        return FastembedEmbedder(model, cache_dir=cache_dir, lexical_weight=lexical, languages=languages_of(model))
     if kind == "openai" and model:
         from memctl.providers.openai import OpenAIEmbedder
 
         return OpenAIEmbedder(model, base_url=base_url, api_key=api_key, timeout=timeout)
-    raise UsageError(f"no embedder {name!r}", hint=_suggestion(name, CHOICES, "fastembed"))
+    raise UsageError(f"unknown embedder {name!r}", hint=_suggestion(name, CHOICES, "fastembed"))
 
 
 def load_reranker(
     name: str, *, cache_dir: Path, base_url: str = "", api_key: str = "", timeout: float = 10.0
 ) -> Reranker | None:
-    """The reranker called `name`, not yet loaded; None for `none`.
+    """The reranker with this name, not yet loaded; None for `none`.
 
     Args:
         name: one of `RERANK_CHOICES`; MODEL is a model's name, for fastembed also a folder.
-        cache_dir: where fastembed's models are installed.
-        base_url: of the server that `server` asks.
+        cache_dir: the folder of fastembed's installed models.
+        base_url: the address of the server for `server`.
         api_key: for that server; empty if it needs none.
-        timeout: seconds for one request to it.
+        timeout: seconds for one request to that server.
 
     Raises:
-        ProviderError: the model's files are missing or damaged, or the address or key cannot be one.
-        UsageError: there is no reranker of that name.
+        ProviderError: the model's files are missing or damaged, or the address or key is invalid.
+        UsageError: no reranker has this name.
     """
     kind, colon, model = name.partition(":")
     if name == "none":
@@ -80,21 +80,21 @@ def load_reranker(
         from memctl.providers.rerank import ServerReranker
 
         return ServerReranker(model, base_url=base_url, api_key=api_key, timeout=timeout)
-    raise UsageError(f"no reranker {name!r}", hint=_suggestion(name, RERANK_CHOICES, "fastembed"))
+    raise UsageError(f"unknown reranker {name!r}", hint=_suggestion(name, RERANK_CHOICES, "fastembed"))
 
 
 def load_llm(name: str, *, base_url: str = "", api_key: str = "", timeout: float = 60.0) -> LLM | None:
-    """The language model called `name`, not yet asked; None for `none`, which means rules alone.
+    """The language model with this name; None for `none` (only rules).
 
     Args:
         name: one of `LLM_CHOICES`; MODEL is a model's name.
-        base_url: of the server that `openai:` asks.
+        base_url: the address of the server for `openai:`.
         api_key: for that server; empty if it needs none.
         timeout: seconds for one answer.
 
     Raises:
-        ProviderError: the address or key cannot be one.
-        UsageError: there is no language model of that name.
+        ProviderError: the address or key is invalid.
+        UsageError: no language model has this name.
     """
     kind, _, model = name.partition(":")
     if name == "none":
@@ -103,11 +103,11 @@ def load_llm(name: str, *, base_url: str = "", api_key: str = "", timeout: float
         from memctl.providers.llm import OpenAILLM
 
         return OpenAILLM(model, base_url=base_url, api_key=api_key, timeout=timeout)
-    raise UsageError(f"no language model {name!r}", hint=_suggestion(name, LLM_CHOICES, "openai"))
+    raise UsageError(f"unknown language model {name!r}", hint=_suggestion(name, LLM_CHOICES, "openai"))
 
 
 def _suggestion(name: str, choices: Sequence[str], usual: str) -> str:
-    """What the user may have meant, then all choices; `usual` is the kind of a name that looks like a model's."""
+    """Similar names, then all choices; `usual` is the prefix suggested for a bare model name."""
     kind, _, model = name.partition(":")
     near = [choice for choice in choices if difflib.get_close_matches(kind.lower(), [choice.partition(":")[0]])]
     meant = [f"{usual}:{name}"] if "/" in kind else [choice.replace("MODEL", model or "MODEL") for choice in near]

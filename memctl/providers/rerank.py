@@ -1,8 +1,7 @@
 """Rerankers on a server: the `/rerank` of Cohere, Jina, vLLM, Text Embeddings Inference (TEI), llama.cpp and others.
 
-They agree on nearly everything. What is sent is `query` and `documents`, or `query` and `texts` (TEI). What comes back
-is a list, or an object with `results` or `data`, of `index` and `relevance_score` or `score`. The key is given by the
-caller, who has it from the environment; it stands in no message.
+The request has `query` and `documents`, or `query` and `texts` (TEI). The answer is a list, or an object with the list
+in `results` or `data`; its items have `index`, and `relevance_score` or `score`. The key appears in no message.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import httpx
 
 BATCH = 32
-"""Texts in one request: TEI takes no more, unless it is told to."""
+"""Texts in one request; TEI's default limit."""
 
 API = http.Api("the reranking server", "rerank", ("/rerank", "/reranking"), "http://localhost:8080/v1")
 
@@ -36,16 +35,16 @@ def _texts(question: str, texts: Sequence[str]) -> dict[str, Any]:
 
 
 class ServerReranker:
-    """Asks a server over HTTP; imports `httpx` at the first question.
+    """Calls a server over HTTP; imports `httpx` at the first question.
 
     Args:
-        model: as the server calls it; empty for a server that runs one alone.
-        base_url: what comes before `/rerank`, or the whole address.
-        api_key: empty for a server that needs none.
-        timeout: seconds for one request of up to `BATCH` texts, repetitions included.
+        model: its name on the server; empty if the server has only one.
+        base_url: the address before `/rerank`, or the full address.
+        api_key: empty if the server needs none.
+        timeout: seconds for one request of up to `BATCH` texts, including retries.
 
     Raises:
-        ProviderError: the address or the key cannot be one.
+        ProviderError: the address or the key is invalid.
     """
 
     def __init__(self, model: str, *, base_url: str, api_key: str, timeout: float = 10.0) -> None:
@@ -55,16 +54,16 @@ class ServerReranker:
         self._forms: tuple[Form, ...] = (_documents, _texts)
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """A number a text, larger is better; only the first `http.MAX_CHARACTERS` of each text count.
+        """One number for each text, higher is better; only the first `http.MAX_CHARACTERS` of each text are sent.
 
         Raises:
-            ProviderError: the server cannot be reached, refuses, or answers with other than one number for each text.
+            ProviderError: the server is unreachable, rejects the request, or does not return one number for each text.
         """
         cleaned = http.clean(question)
         return self._endpoint.batched(texts, BATCH, lambda client, batch: self._batch(client, cleaned, batch))
 
     def verify(self) -> None:
-        """Ask for one number, also if the server did not answer lately. Raises as `scores` does."""
+        """Request one score, even if the server failed recently. Raises as `scores` does."""
         with at_most(math.inf):
             self.scores("memory", ["memory"])
 
@@ -76,14 +75,14 @@ class ServerReranker:
             raise self._endpoint.unusable(problem) from None
 
     def _answer(self, client: httpx.Client, question: str, texts: Sequence[str]) -> bytes:
-        """The server's answer to the first form that it takes; the others are not tried again."""
+        """The server's answer to the first form of the request that it accepts; later requests use that form."""
         refusals = []
         for form in self._forms:
             try:
                 content = self._endpoint.post(client, form(question, texts) | self._named)
             except http.RefusedByServerError as refusal:
                 refusals.append(refusal)
-                if not refusal.unsuited:
+                if not refusal.bad_request:
                     break
             else:
                 self._forms = (form,)
@@ -92,20 +91,20 @@ class ServerReranker:
 
 
 def _read(content: bytes, count: int) -> list[float]:
-    """The numbers in an answer, in the order of the texts; a ValueError says what there is instead."""
+    """The scores in an answer, in the order of the texts. Raises ValueError if it has anything else."""
     try:
         answer = json.loads(content)
         items = answer if isinstance(answer, list) else answer.get("results", answer.get("data"))
         scores = {item["index"]: _number(item) for item in items}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("something else than the scores of texts") from None
+        raise ValueError("something other than the scores of texts") from None
     if len(items) != count:
         raise ValueError(f"{len(items)} scores for {count} texts")
     if scores.keys() != set(range(count)):
-        raise ValueError("scores that are numbered wrongly")
+        raise ValueError("wrongly numbered scores")
     if not all(map(isfinite, scores.values())):
         raise ValueError("scores that are not finite")
-    return [scores[place] for place in range(count)]
+    return [scores[position] for position in range(count)]
 
 
 def _number(item: Mapping[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""Cross-encoders that fastembed runs on this machine: those it lists, or a local folder with an ONNX model."""
+"""Cross-encoders that fastembed runs locally: its own models or a folder with an ONNX model."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
 MAX_CHARACTERS = 4_000
-"""Only the beginning of a text is read: most cross-encoders cut it at 512 tokens, and each costs time."""
+"""Only the beginning of a text is read: most cross-encoders cut it at 512 tokens, and longer texts take longer."""
 
 
 class FastembedReranker:
-    """Reads a question with each text, by one of fastembed's cross-encoders or a local one.
+    """Scores each text against a question with one of fastembed's cross-encoders or a local one.
 
-    Imports fastembed at the first question. Texts run one by one, as with `FastembedEmbedder`: a score does not depend
-    on the company.
+    Imports fastembed at the first question. Texts run one at a time, as with `FastembedEmbedder`: a score does not
+    depend on the rest of the batch.
 
     Args:
-        model: a name from fastembed's list, or a folder, which begins with `/`, `.` or `~`.
-        cache_dir: where `model install` puts models; a local folder needs none.
+        model: a name from fastembed's list, or a folder (starts with `/`, `.` or `~`).
+        cache_dir: where `model install` puts models; unused for a local folder.
 
     Raises:
-        ProviderError: the model is not installed, or a file is missing or not of the size that was installed.
+        ProviderError: the model is not installed, or a file is missing or has another size than when installed.
     """
 
     def __init__(self, model: str, *, cache_dir: Path) -> None:
@@ -37,31 +37,31 @@ class FastembedReranker:
         self._files = (
             model_files.local_files(model, "", "cross-encoder", vectors=False)
             if self._is_local
-            else model_files.noted_files(model, cache_dir)
+            else model_files.installed_files(model, cache_dir)
         )
         self.folder = self._files.folder
         self._loaded: TextCrossEncoder | None = None
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """A logit a text; only the first `MAX_CHARACTERS` of each text count.
+        """One logit for each text; only the first `MAX_CHARACTERS` of each text are read.
 
         Raises:
-            ProviderError: the model cannot be loaded or gives no usable numbers.
+            ProviderError: the model cannot be loaded or returns unusable numbers.
         """
         if not texts:
             return []
         model = self._model()
-        asking, *cleaned = (model_files.clean(text, MAX_CHARACTERS) for text in (question, *texts))
+        query, *cleaned = (model_files.clean(text, MAX_CHARACTERS) for text in (question, *texts))
         try:
-            scores = [float(score) for score in model.rerank(asking, cleaned, batch_size=1)]
-        except Exception as error:  # tokenizers and onnxruntime raise bare Exception; vectors are no numbers
+            scores = [float(score) for score in model.rerank(query, cleaned, batch_size=1)]
+        except Exception as error:  # tokenizers and onnxruntime raise bare Exception; a vector is not a number
             raise broken(self.name, f"as a reranker: {error}") from error
         if not all(map(isfinite, scores)):
             raise broken(self.name, "its scores are not finite")
         return scores
 
     def verify(self) -> None:
-        """Load the model and read a word. Raises as `scores` does."""
+        """Load the model and score a word. Raises as `scores` does."""
         self.scores("memory", ["memory"])
 
     def _model(self) -> TextCrossEncoder:
@@ -71,7 +71,7 @@ class FastembedReranker:
             return self._loaded
 
     def _load(self, fastembed: type[TextCrossEncoder]) -> TextCrossEncoder:
-        """Load from the known folder, so that fastembed neither searches nor downloads."""
+        """Load from the known folder, so that fastembed does not search or download."""
         folder = str(self._files.folder)
         try:
             if self._is_local:
@@ -82,7 +82,7 @@ class FastembedReranker:
 
 
 def installed(model: str, cache_dir: Path) -> bool:
-    """Whether the files of a cross-encoder are there, judged by names and sizes alone."""
+    """Whether the files of a cross-encoder exist, by names and sizes only."""
     try:
         FastembedReranker(model, cache_dir=cache_dir)
     except ProviderError:
@@ -91,7 +91,7 @@ def installed(model: str, cache_dir: Path) -> bool:
 
 
 def _register(fastembed: type[TextCrossEncoder], files: model_files.Files) -> None:
-    """Tell fastembed of a local folder, once: it refuses a name it knows."""
+    """Register a local folder with fastembed, once: it rejects a known name."""
     from fastembed.common.model_description import ModelSource
 
     if not any(offer["model"] == files.key for offer in fastembed.list_supported_models()):

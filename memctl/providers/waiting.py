@@ -1,4 +1,4 @@
-"""How long the server of a model is waited for; one that does not answer is not waited for again and again."""
+"""Time limits for model servers, and a pause after a failure so that callers do not wait for it again and again."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from contextvars import ContextVar
 from threading import Thread
 from typing import TypeVar
 
-from memctl.core.turns import given_up
+from memctl.core.thread_locks import locks_released
 from memctl.errors import ProviderError
 
 T = TypeVar("T")
 
 PAUSE = 30.0
-"""Seconds for which a server that did not answer is not waited for."""
+"""Seconds during which calls to a failed server fail at once."""
 
 _patience: ContextVar[float | None] = ContextVar("patience", default=None)
 
 
 class PassingError(ProviderError):
-    """A failure that may be over in a moment; `pause` is how many seconds the server asks to wait, if it does."""
+    """A temporary failure; `pause` is the number of seconds that the server asks to wait, if any."""
 
     pause: float | None = None
 
 
 @contextmanager
 def at_most(seconds: float | None) -> Iterator[None]:
-    """Wait no longer than this for each server that is asked inside, and do nothing there that can be done later.
+    """Limit the wait for each server called inside, and defer work that can be done later.
 
     Args:
-        seconds: None: as long as its own time limit says. Infinite: that, and also for one that did not answer lately.
+        seconds: None for the server's own time limit; infinite also retries a server that failed recently.
     """
     token = _patience.set(seconds)
     try:
@@ -42,14 +42,14 @@ def at_most(seconds: float | None) -> Iterator[None]:
         _patience.reset(token)
 
 
-def in_a_hurry() -> bool:
-    """Whether what can be done later is left for later."""
+def is_time_limited() -> bool:
+    """Whether to defer work that can be done later."""
     seconds = _patience.get()
     return seconds is not None and seconds < math.inf
 
 
 def in_thread(work: Callable[[], T]) -> Future[T]:
-    """What work gives, done in a thread that nobody needs to wait for, the end of the program neither.
+    """Run work in a daemon thread, which does not keep the program from ending.
 
     Raises:
         ProviderError: the program is ending.
@@ -65,28 +65,28 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
     try:
         Thread(target=run, daemon=True, name="memctl-model").start()
     except RuntimeError as problem:  # from Python 3.12 on, there are no new threads while a program ends
-        raise ProviderError("the program is ending: no model is asked any more") from problem
+        raise ProviderError("the program is ending: no more models are called") from problem
     return future
 
 
 class Service:
-    """One server. When it has not answered, calls fail at once for `PAUSE` seconds, with the reason.
+    """One server. After a failure, calls fail at once for `PAUSE` seconds, with the same reason.
 
-    After that, a call that is in a hurry still fails at once; its request goes on in a thread of its own, and when it
-    is answered, the server is back.
+    After that, a call under a time limit still fails at once, but its request runs in a thread; if that succeeds, later
+    calls use the server again.
     """
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, url: str) -> None:
+        self._url = url
         self._problem: ProviderError | None = None
         self._until = 0.0
         self._trying = False
 
     def ask(self, request: Callable[[], T]) -> T:
-        """What the request gives; no turn is held meanwhile.
+        """The result of the request; releases the thread's locks meanwhile.
 
         Raises:
-            ProviderError: as the request does; or the server was not waited for.
+            ProviderError: as the request does; or the server failed recently.
         """
         patience = _patience.get()
         if self._problem is not None and patience != math.inf:
@@ -95,32 +95,32 @@ class Service:
             if patience is not None:
                 self._begin(request)
                 raise self._not_asked(self._problem)
-        with given_up():
-            return self._done(request) if patience is None or patience == math.inf else self._soon(request, patience)
+        with locks_released():
+            return self._run(request) if patience is None or patience == math.inf else self._in_time(request, patience)
 
-    def _soon(self, request: Callable[[], T], seconds: float) -> T:
+    def _in_time(self, request: Callable[[], T], seconds: float) -> T:
         try:
             return self._begin(request).result(seconds)
         except TimeoutError:
-            message = f"{self._place} did not answer within {seconds:g} s"
+            message = f"{self._url} did not answer within {seconds:g} s"
             slow = ProviderError(message, hint="Check that the server runs and is idle.")
             self._problem = self._problem or slow
             raise slow from None
 
     def _begin(self, request: Callable[[], T]) -> Future[T]:
-        """Ask in a thread; until it ends, no other call asks."""
+        """Run the request in a thread; until it ends, other calls fail at once."""
 
         def tried() -> T:
             try:
-                return self._done(request)
+                return self._run(request)
             finally:
                 self._trying = False
 
         self._trying = True
         return in_thread(tried)
 
-    def _done(self, request: Callable[[], T]) -> T:
-        """The request's result; whether the server answers is noted."""
+    def _run(self, request: Callable[[], T]) -> T:
+        """Run the request and record whether the server answers."""
         try:
             result = request()
         except PassingError as problem:
@@ -130,5 +130,5 @@ class Service:
         return result
 
     def _not_asked(self, problem: ProviderError) -> ProviderError:
-        message = f"{problem.message.rstrip('.')} (it is not waited for until it answers)"
+        message = f"{problem.message.rstrip('.')} (the server failed recently; it is not waited for)"
         return ProviderError(message, hint=problem.hint)

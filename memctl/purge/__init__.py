@@ -1,1 +1,1 @@
-"""Really forgetting: what a purge erases, in which files, and what else mentions it. For folders alone."""
+"""Purging memories from a folder: what a purge erases, in which files, and what else mentions it."""

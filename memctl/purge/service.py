@@ -1,27 +1,29 @@
-"""Carrying out a purge: in every file of the folder, and in what is derived from them."""
+"""Carrying out a purge, in every file or table and in the data derived from them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from memctl.conversations import derived
 from memctl.core import times
 from memctl.core.models import Memory
-from memctl.memories.asking import Asking
+from memctl.memories.querying import QueryEngine
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
-from memctl.purge import planning
+from memctl.purge import left, planning
+from memctl.purge.report import PurgeReport, check_expected
 from memctl.sessions.service import Sessions
-from memctl.storage.files.erase import Erasure
+from memctl.storage.files.erasing.erasure import Erasure
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index import database
+from memctl.storage.ports.view import View
 
 
 class Purging:
-    """Really forgetting, in a folder."""
+    """Purging memories."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
     def run(
@@ -30,43 +32,77 @@ class Purging:
         *,
         dry_run: bool = False,
         look: bool = True,
-        expected: planning.PurgeReport | None = None,
+        expected: PurgeReport | None = None,
         now: datetime | None = None,
-    ) -> planning.PurgeReport:
+    ) -> PurgeReport:
         """See `MemoryStore.purge`."""
         now = now or times.utc_now()
         self._engine.refresh()
-
+        if self._engine.storage.root is None:
+            return self._in_database(ids, dry_run, look, expected, now)
         files = self._engine.files
 
         def decide(view: FolderView) -> tuple[Erasure, planning.Plan]:
-            said = [replace(m, session_id="") for m in self._named_messages(ids)]
-            made = [memory.memory_id for memory in derived.made_from(view, (m.memory_id for m in said), now)]
-            beside = [*(t.memory for t in self._engine.storage.trashed()), *said]
-            plan = planning.planned(view, [*ids, *made], beside)
+            plan = planning.planned(view, *self._with_derived(view, ids, now))
             if expected is not None:
-                planning.check_expected(plan.report(ids), expected)
-            return replace(plan.erasure, changes=plan.changes), plan if dry_run else replace(plan, changes={})
+                check_expected(plan.report(ids), expected)
+            return plan.erasure, plan
 
         if dry_run:
             plan = decide(files.view())[1]
-            return self._purge_report(plan, ids) if look else plan.report(ids)
-        if said := [memory.memory_id for memory in self._named_messages(ids)]:
-            decide(files.view())  # what is refused must take nothing out of a window
-            Sessions(self._engine).drop_messages(said, now)
-        plan = files.healed(lambda: files.gateway.purge(decide, now))
+            return self._purge_report(plan, ids, done=False) if look else plan.report(ids)
+        self._drop_messages(ids, lambda: decide(files.view()), now)
+        plan = files.retry(lambda: files.gateway.purge(decide, now))
         for path in files.spare_indexes:
             if path != files.index.path:
                 database.delete(path)
             database.delete(path.with_name(EMBEDDINGS))
-        files.healed(files.renew_index)
-        return self._purge_report(plan, ids)
+        files.retry(files.renew_index)
+        return self._purge_report(plan, ids, done=True)
+
+    def _in_database(
+        self, ids: Sequence[str], dry_run: bool, look: bool, expected: PurgeReport | None, now: datetime
+    ) -> PurgeReport:
+        from memctl.purge import database as in_database
+        from memctl.storage.postgres.storage import of_database
+        from memctl.storage.postgres.view import PostgresView
+
+        storage = of_database(self._engine.storage)
+
+        def decide(view: PostgresView) -> tuple[Erasure, in_database.Plan]:
+            plan = in_database.planned(storage, view, *self._with_derived(view, ids, now))
+            if expected is not None:
+                check_expected(plan.report(ids, look=False), expected)
+            return plan.erasure, plan
+
+        if dry_run:
+            with storage.search.snapshot():
+                return decide(storage.view())[1].report(ids, look=look)
+        self._drop_messages(ids, lambda: decide(storage.view()), now)
+        return storage.purge(decide, now).report(ids, look=True)
+
+    def _with_derived(self, view: View, ids: Sequence[str], now: datetime) -> tuple[list[str], list[Memory]]:
+        """The ids, with those of memories derived only from the messages among them; and the memories that are known
+        beside those stored."""
+        said = [replace(m, session_id="") for m in self._named_messages(ids)]
+        made = [memory.memory_id for memory in derived.from_messages(view, (m.memory_id for m in said), now)]
+        return [*ids, *made], [*(t.memory for t in self._engine.storage.trashed()), *said]
+
+    def _drop_messages(self, ids: Sequence[str], check: Callable[[], object], now: datetime) -> None:
+        """Take the messages among some ids out of windows.
+
+        Args:
+            check: raises if the purge is refused: then nothing is to be taken out.
+        """
+        if said := [memory.memory_id for memory in self._named_messages(ids)]:
+            check()
+            Sessions(self._engine).drop_messages(said, now)
 
     def _named_messages(self, ids: Sequence[str]) -> list[Memory]:
-        """The messages among some ids, each passage of a long one by itself."""
+        """The messages among some ids; each passage of a long message counts by itself."""
         return [match.memory for given in ids for match in self._engine.search.message(given)]
 
-    def _purge_report(self, plan: planning.Plan, ids: Sequence[str]) -> planning.PurgeReport:
-        """What a purge did, or would do, and what it leaves in the files and in git."""
-        advice = planning.git_advice(self._engine.files.folder, plan.erasure.ids)
-        return plan.report(ids, planning.left(self._engine.files.folder, plan), advice)
+    def _purge_report(self, plan: planning.Plan, ids: Sequence[str], *, done: bool) -> PurgeReport:
+        """The report of a purge, done or planned, with what it leaves in the files and in git."""
+        advice = left.git_advice(self._engine.files.folder, plan.erasure.ids)
+        return plan.report(ids, planning.left(self._engine.files.folder, plan, done=done), advice)

@@ -1,63 +1,97 @@
-"""What a purge looks at to find what is left: the texts of a file, and the words that give a text away."""
+"""How a purge finds what is left: the texts in a file, and the words that give a text away."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from memctl.core.formats import document
 from memctl.core.text.stopwords import is_stop
 from memctl.core.text.terms import folded, runs, terms
+from memctl.errors import InvalidDataError
+from memctl.storage.files.erasing.erasure import Parts
 
-# A quick look
-
-
-Concerned = Callable[[str], bool]
-"""Whether a text may hold what is looked for, in whatever way it is written; a no is certain."""
-
-
-def _any(text: str) -> bool:
-    return True
+# Quick checks
 
 
 _AT_MOST = 32
-"""Words that a quick look searches for; for more of them, a thorough one is as quick."""
+"""The most words that a quick check searches for; for more, a thorough check is as fast."""
+
+_PIECE = 2_000
+"""Characters of a text that are searched at once: most pieces of a long one are ASCII, and take no time."""
 
 _UNICODE_ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
 
 
+class Concerned:
+    """A quick check whether a text may hold what is searched for, in any notation; a no is certain.
+
+    Args:
+        groups: beginnings of words; a text must hold all of one of the groups. None: any text may.
+    """
+
+    def __init__(self, groups: Sequence[Collection[str]] | None = None) -> None:
+        self._groups = groups
+
+    def __call__(self, text: str) -> bool:
+        if self._groups is None:
+            return True
+        if len(text) > _PIECE:
+            return self.across(_pieces(text))
+        short = written(text)
+        return any(all(word in short for word in group) for group in self._groups)
+
+    def across(self, pieces: Iterable[str]) -> bool:
+        """As for the text that the pieces make; no word may be in two of them."""
+        if self._groups is None:
+            return True
+        missing = list(map(set, self._groups))
+        for piece in map(written, pieces):
+            for group in missing:
+                group.difference_update([word for word in group if word in piece])
+            if not all(missing):
+                return True
+        return False
+
+
+_ANY = Concerned()
+
+
 def holds_one_of(phrases: Iterable[Collection[str]], marks: Collection[str] = ()) -> Concerned:
-    """A quick look for a text with all words of one of the phrases (`terms.words`), or with one of the marks."""
+    """A quick check for all words of one of the phrases (`terms.words`), or for one of the marks."""
     groups = [sorted(phrase, key=len, reverse=True) for phrase in phrases] + [[_beginning(mark)] for mark in marks]
-    if sum(map(len, groups)) > _AT_MOST:
-        return _any
-    return lambda text: _holds(written(text), groups)
+    return Concerned(None if sum(map(len, groups)) > _AT_MOST else groups)
 
 
-def _holds(text: str, groups: Iterable[Iterable[str]]) -> bool:
-    return any(all(word in text for word in group) for group in groups)
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while (end := text.find(" ", start + _PIECE)) >= 0:
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def written(text: str) -> str:
-    """A text in which each word that its passages hold stands as it is."""
-    plain = "\n".join(map(folded, text.split("\n")))  # most lines are ASCII
+    """The text in a form that holds every word of its passages as a substring."""
+    plain = folded(text) if text.isascii() else "\n".join(map(folded, text.split("\n")))  # most lines are ASCII
     if "\\u" in text:
         plain += "\n" + folded(_UNICODE_ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text))
     return plain + "\n" + plain.replace("'", "") if "'" in plain else plain  # a stem has no apostrophe
 
 
 def _beginning(mark: str) -> str:
-    """Letters that are in every text with this mark: those a stemmer leaves as they are at the head of a word."""
+    """Letters that every text with this mark holds: the beginning of a word that a stemmer leaves unchanged."""
     if mark.isdecimal() or runs(mark) == [mark]:
         return mark
     return mark[:-1] if mark.isascii() and mark not in _IRREGULAR else ""
 
 
 _IRREGULAR = ("die", "lie", "tie")
-"""Stems of `dying` and the like."""
+"""Stems of words such as `dying`."""
 
 
-# The texts of a file
+# The texts in a file
 
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|[\\/"bfnrt])')
@@ -65,7 +99,8 @@ _DEPTH = 4
 
 
 def unescaped(text: str) -> Iterator[str]:
-    """The text as it stands, then as JSON means it, as JSON within JSON, and so on; lines keep their numbers."""
+    """The text itself, then with its JSON escapes decoded once, twice (JSON within JSON), and so on; lines keep their
+    numbers."""
     yield text
     for _ in range(_DEPTH):
         plain = _ESCAPE.sub(_unescaped, text)
@@ -76,23 +111,23 @@ def unescaped(text: str) -> Iterator[str]:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """The character of an escape, but a space for a line break, so that lines keep their numbers."""
+    """The character of an escape; a space for a line break, so that lines keep their numbers."""
     if escape[1]:
         return chr(int(escape[1], 16)).replace("\n", " ")
     return escape[0][1] if escape[0][1] in '\\/"' else " "
 
 
 Passage = tuple[int, str]
-"""A text, and the line it begins in."""
+"""The line a text begins on, and the text."""
 
 
-def passages(text: str, concerned: Concerned = _any) -> Iterator[Passage]:
-    """The texts that a file holds: of JSON, and of lines of JSON, what its fields say; else all of it.
+def passages(text: str, concerned: Concerned = _ANY) -> Iterator[Passage]:
+    """The texts in a file: the values of fields in JSON or lines of JSON; else the whole text.
 
     Args:
-        concerned: a quick look; of what does not concern it nothing is taken apart.
+        concerned: a quick check; parts that fail it are not parsed.
     """
-    first = text.lstrip().partition("\n")[0]
+    first = _first_line(text)
     if _is_json(first):
         for number, line in enumerate(text.split("\n"), 1):
             yield from ((number, passage) for passage in _within(line, concerned, known=line == first))
@@ -104,8 +139,102 @@ def passages(text: str, concerned: Concerned = _any) -> Iterator[Passage]:
         yield from ((1, version) for version in unescaped(text))
 
 
+def _first_line(text: str) -> str:
+    """The first line that is not blank."""
+    bare = text.lstrip()
+    return bare[: bare.find("\n")] if "\n" in bare else bare
+
+
+def passages_of_file(parts: Parts, concerned: Concerned) -> Iterator[Passage]:
+    """As `passages`, of a file that is given part by part. Of lines of JSON, only one is held."""
+    lines = _lines(parts())
+    number, first = next(((n, line) for n, line in enumerate(lines, 1) if line.strip()), (1, ""))
+    if _is_json(first):
+        yield from ((number, text) for text in _within(first, concerned, known=True))
+        for below, line in enumerate(lines, 1):
+            yield from ((number + below, text) for text in _within(line, concerned))
+    elif concerned.across(piece for block in _blocks(parts(), _last_space) for piece in _pieces(_text(block))):
+        data = b"".join(parts())
+        yield from passages_of_document(parts, concerned) if is_document(data) else passages(_text(data), concerned)
+
+
+def is_document(data: bytes) -> bool:
+    """Whether a file is a `memory.json`, or a copy of one."""
+    try:
+        document.walk(data, lambda record, value: None, wanted=lambda raw: False)
+    except InvalidDataError:
+        return False
+    return True
+
+
+def passages_of_document(parts: Parts, concerned: Concerned) -> Iterator[Passage]:
+    """As `passages`, of a `memory.json` that is given part by part."""
+    for line, block in _numbered(_blocks(parts(), _last_closing)):
+        if concerned(block):
+            yield from ((line + at - 1, passage) for at, passage in _values(block, concerned))
+
+
+def blocks_of_lines(parts: Iterable[bytes]) -> Iterator[Passage]:
+    """The text of a file, many whole lines at a time."""
+    return _numbered(_blocks(parts, lambda data: data.rfind(b"\n") + 1))
+
+
+def _numbered(blocks: Iterable[bytes]) -> Iterator[Passage]:
+    line = 1
+    for block in map(_text, blocks):
+        yield line, block
+        line += block.count("\n")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _lines(parts: Iterable[bytes]) -> Iterator[str]:
+    begun: list[bytes] = []
+    for part in parts:
+        *ended, rest = part.split(b"\n")
+        for line in ended:
+            yield _text(b"".join((*begun, line)))
+            begun = []
+        begun.append(rest)
+    yield _text(b"".join(begun))
+
+
+_BLOCK = 1024 * 1024
+
+
+def _blocks(parts: Iterable[bytes], cut: Callable[[bytes], int]) -> Iterator[bytes]:
+    """The same bytes in parts of about a megabyte; `cut` tells where one may end, 0 where nowhere."""
+    held: list[bytes] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part)
+        if size >= _BLOCK:
+            whole = b"".join(held)
+            end = cut(whole)
+            yield whole[:end]
+            held, size = [whole[end:]], 0
+    yield b"".join(held)
+
+
+def _last_space(data: bytes) -> int:
+    return max(data.rfind(b" "), data.rfind(b"\n"), 0)
+
+
+def _last_closing(data: bytes) -> int:
+    """Where the last line begins that closes an object."""
+    at = len(data)
+    while (at := data.rfind(b"}", 0, at)) >= 0:
+        line = data.rfind(b"\n", 0, at)
+        if line >= 0 and not data[line + 1 : at].strip(b" \t"):
+            return line + 1
+    return 0
+
+
 def _is_json(text: str) -> bool:
-    """Whether a text is an object or a list in JSON."""
+    """Whether a text is a JSON object or array."""
     bare = text.lstrip("\ufeff \t\r\n")
     if not bare.startswith(("{", "[")):
         return False
@@ -116,7 +245,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-_TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?|(?P<number>-?\d[\d.eE+-]*)|(?P<end>\})')
+_TOKEN = re.compile(r'(?P<text>"[^"\\]*(?:\\.[^"\\]*)*")(?P<colon>\s*:)?|(?P<number>-?\d[\d.eE+-]*)|(?P<end>\})')
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
 
@@ -125,10 +254,10 @@ _CLOSING = re.compile(r"\n[ \t]*\}")
 
 
 def _values(text: str, concerned: Concerned) -> Iterator[Passage]:
-    """What the fields of valid JSON say, each with its line; a name counts where no program would have chosen it.
+    """The values in valid JSON, each with its line; a field's name counts too, unless it looks like an identifier.
 
-    A line never begins within a text, and after one that closes an object no name is open: each such part is looked at
-    by itself.
+    A string never spans lines, and no field is open after a line that closes an object, so each part up to such a line
+    is checked by itself.
     """
     line, start = 1, 0
     for end in (*(closing.start() + 1 for closing in _CLOSING.finditer(text)), len(text)):
@@ -158,7 +287,7 @@ def _decoded(literal: str) -> str:
 
 
 def _within(text: str, concerned: Concerned, *, known: bool = False) -> Iterator[str]:
-    """A text; of JSON in a text, what its fields say.
+    """A text, or the values in it if it is JSON.
 
     Args:
         known: whether it is known to be JSON.
@@ -178,7 +307,7 @@ _MESSAGE_WORDS = frozenset(
 
 
 def _of_the_form(name: str, value: str) -> bool:
-    """Whether a field holds an id, a time, or one of a few fixed words. (Ids are looked for as such.)"""
+    """Whether a field holds an id, a time, or one of a few fixed words. (Ids are searched for separately.)"""
     if name in _NO_TEXT or _TIME.fullmatch(value):
         return True
     if name in _MESSAGE_FIELDS:
@@ -191,7 +320,7 @@ def _of_the_form(name: str, value: str) -> bool:
 
 _HIRAGANA = "\u3041-\u309f"
 _UNSPACED_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-"""Thai, Lao, Myanmar and Khmer: their words are written as alphabets write them, with no space between."""
+"""Thai, Lao, Myanmar and Khmer: alphabetic scripts without spaces between words."""
 
 _WINDOW = re.compile(
     f"(?=([{_UNSPACED_WORDS}]{{4}}|[{_HIRAGANA}]{{3}}|[^{_HIRAGANA}{_UNSPACED_WORDS}][^{_UNSPACED_WORDS}]))"
@@ -204,8 +333,8 @@ _ENDINGS = frozenset(
 
 
 def marks(text: str) -> set[str]:
-    """What gives a text away wherever it is: its words of three letters and more; of a script without spaces, which
-    has no words to see, pairs of characters, or longer runs where two are a syllable."""
+    """What identifies a text anywhere: its words of three letters or more. In scripts without spaces, pairs of
+    characters, or longer runs if two characters are only a syllable."""
     spaced = {term for term in terms(text) if len(term) > 2}
     return spaced.union(*(_windows(run) for run in runs(text)))
 

@@ -1,1 +1,1 @@
-"""Reflections: written from memories, refreshed when those change, never over what a person wrote."""
+"""Reflections: written from memories, refreshed when these change, and never over the user's own edits."""

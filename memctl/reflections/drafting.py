@@ -1,7 +1,7 @@
-"""A language model's draft of a reflection, and not believing what it does not show.
+"""A language model's draft of a reflection, checked against its sources.
 
-Every point must name the memories it comes from, share their words and bring no number of its own. A poor draft is
-asked for again, at most twice; then the caller's extractive one stands.
+Every point must name the memories it comes from, share their words and add no number. A poor draft is requested again,
+at most twice; then the caller's extractive one is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memctl.providers.answers import conversation
 from memctl.reflections.extractive import Draft, Point, assembled
 
 MOST_MEMORIES = 60
-"""Memories that are shown to a model at once; of more, the rules' draft is taken."""
+"""The most memories to show a model; for more, rules write the draft."""
 
 MOST_SECTIONS, MOST_POINTS = 8, 40
 _LONGEST_TITLE = 120
@@ -35,21 +35,21 @@ REFLECTION: Mapping[str, Any] = {
 }
 
 _TASK = (
-    "Write a reflection on these memories for the person who keeps them: `title`; `summary` (one sentence, the most "
-    "important thing); `sections` by subject, the weightiest first, each with `heading` and `points`. A point is one "
+    "Write a reflection on these memories for their owner: `title`; `summary` (one sentence, the most "
+    "important thing); `sections` by subject, most important first, each with `heading` and `points`. A point is one "
     "sentence and names in `sources` the ids of the memories it comes from; say what changed over time, what repeats, "
     "what was learned. Write in the language of the memories. Use only what is in them: no number, name or claim "
     "of your own."
 )
 
 
-def asked(memories: Sequence[Memory]) -> list[dict[str, str]]:
-    """What a model is asked."""
+def prompt(memories: Sequence[Memory]) -> list[dict[str, str]]:
+    """The prompt for a reflection."""
     return conversation(_TASK, fenced(memories))
 
 
 def checked(answer: Mapping[str, Any], memories: Sequence[Memory], title: str) -> Draft:
-    """A model's reflection.
+    """A model's answer as a draft.
 
     Raises:
         ValueError: it is poor.
@@ -60,7 +60,7 @@ def checked(answer: Mapping[str, Any], memories: Sequence[Memory], title: str) -
 
 
 def fault(answer: Mapping[str, Any], memories: Sequence[Memory]) -> str:
-    """What is wrong with a model's reflection; empty where it will do."""
+    """The fault of a model's reflection; empty if it is acceptable."""
     known = {memory.memory_id: memory.content for memory in memories}
     points = [point for section in answer["sections"] for point in section["points"]]
     if not answer["title"].strip() or len(answer["title"]) > _LONGEST_TITLE:
@@ -86,5 +86,5 @@ def _draft(answer: Mapping[str, Any], memories: Sequence[Memory], title: str) ->
 
 
 def _flat(text: str) -> str:
-    """One line, that cannot begin a heading or a list of its own."""
+    """The text on one line that cannot start a heading or a list."""
     return one_line(text).lstrip("#-*> ")

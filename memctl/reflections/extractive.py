@@ -1,6 +1,6 @@
-"""Reflections without a model: an extractive summary of records. Grouped, deduplicated, most telling first.
+"""Reflections without a model: an extractive summary of records, grouped and deduplicated, most important first.
 
-Every sentence is taken from a source and names it; nothing is added but headings.
+Every sentence is taken from a source, and names it; only headings are added.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from memctl.core.text.terms import terms
 LONGEST_SUMMARY = {"en": 260, "zh": 110}
 
 LONGEST_POINT = 2_000
-"""Characters of a point; of a longer text the source has the rest."""
+"""The most characters of a point; a longer text is cut."""
 
 POINTS_PER_GROUP = 8
-"""Points of a section; the others of its subject are in a section at the end."""
+"""The most points of a section; others of its subject are in a section at the end."""
 
 LEAST_GROUP = 2
 
@@ -50,7 +50,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Point:
-    """One thing worth knowing and the records that say it, the most telling first."""
+    """A statement, with the records that make it, most important first."""
 
     text: str
     sources: tuple[str, ...]
@@ -61,7 +61,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Draft:
-    """A reflection to be: `summary` is the one-line content of its record."""
+    """A draft of a reflection: `summary` is the one-line content of its record."""
 
     title: str
     body: str
@@ -73,13 +73,13 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
 
     Args:
         memories: at least one.
-        title: the heading; made from what the records share when empty.
+        title: the heading; default: made from what the records have in common.
     """
     language = language_of(*(memory.content for memory in memories))
     groups = grouped(memories)
     title = title or _title(memories, groups, language)
     against = _against(memories)
-    sections = [(name, [_doubted(point, against) for point in points(group)]) for name, group in groups]
+    sections = [(name, [_with_rivals(point, against) for point in points(group)]) for name, group in groups]
     best = first_sentences(points(memories)[0].text, LONGEST_SUMMARY[language])
     colon = ": " if language == "en" else "："
     summary = best if len(memories) == 1 else f"{title}{colon}{best}"
@@ -87,23 +87,23 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
 
 
 def _against(memories: Sequence[Memory]) -> Mapping[str, Sequence[str]]:
-    """For each memory those that it seems to contradict."""
+    """For each memory, those that it seems to contradict."""
     from memctl.conflicts import contradictions
 
-    found: dict[str, list[str]] = {}
+    rivals: dict[str, list[str]] = {}
     for pair in contradictions.in_texts(memories):
         for one, other in (pair.ids, pair.ids[::-1]):
-            found.setdefault(one, []).append(other)
-    return found
+            rivals.setdefault(one, []).append(other)
+    return rivals
 
 
-def _doubted(point: Point, against: Mapping[str, Sequence[str]]) -> Point:
+def _with_rivals(point: Point, against: Mapping[str, Sequence[str]]) -> Point:
     rivals = dict.fromkeys(each for source in point.sources for each in against.get(source, ()))
     return replace(point, against=tuple(rivals))
 
 
 def grouped(memories: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
-    """Records by what they are about, the weightiest group first; small groups are put together at the end."""
+    """Records by topic, the most important group first; small groups are combined at the end."""
     names = _topics(memories)
     groups: dict[str, list[Memory]] = {}
     for memory in memories:
@@ -131,7 +131,7 @@ def _topic(memory: Memory, shared: Mapping[str, int]) -> str:
 
 
 def worth(memory: Memory) -> float:
-    """How much a record should count in a summary: importance, confidence, reward, pinned, said more than once."""
+    """The weight of a record in a summary: importance, confidence, reward, pinned, repeated mentions."""
     return (
         memory.importance
         + 0.5 * memory.confidence
@@ -142,7 +142,7 @@ def worth(memory: Memory) -> float:
 
 
 def points(memories: Sequence[Memory]) -> list[Point]:
-    """One point a record, those that say the same joined, most telling first. Being alike others counts a little."""
+    """One point per record, with equivalent ones joined, most important first. Similarity to others counts a little."""
     from memctl.judgement.sameness import joined
 
     bags = {memory.memory_id: _bag(memory.content) for memory in memories}
@@ -171,8 +171,8 @@ def _centrality(bag: frozenset[str], common: Mapping[str, int], n: int) -> float
 def assembled(
     title: str, memories: Sequence[Memory], sections: Sequence[tuple[str, Sequence[Point]]], language: str
 ) -> str:
-    """The Markdown of a reflection: title, span of time, a section a group, what episodes learned, and at the end the
-    less telling points of large groups."""
+    """The Markdown of a reflection: title, time span, a section per group, lessons of episodes, and at the end the less
+    important points of large groups."""
     words = _WORDS[language]
     named = [(name or words["other"], points) for name, points in sections]
     alone = len(named) == 1
@@ -188,7 +188,7 @@ def _section(heading: str, points: Sequence[Point], language: str) -> str:
 
 
 def _cited(point: Point, language: str) -> str:
-    """The sources of a point, and what they seem to contradict."""
+    """The sources of a point, and the memories that it seems to contradict."""
     against = [_WORDS[language]["against"].format(ids=", ".join(point.against))] if point.against else []
     return "; ".join([", ".join(point.sources), *against])
 
@@ -201,7 +201,7 @@ def _span(memories: Sequence[Memory], language: str) -> list[str]:
 
 
 def _details(memories: Sequence[Memory], language: str) -> list[str]:
-    """What episodes learned and did, which is in their metadata."""
+    """Lessons and steps from the metadata of episodes."""
     sections = []
     lessons = _unique(item for memory in memories for item in _texts(memory.metadata.get("lessons")))
     if lessons:

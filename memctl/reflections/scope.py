@@ -1,4 +1,4 @@
-"""What a reflection is about, so that it can be made again when more is known."""
+"""The scope of a reflection, so that it can be written again when there are more memories."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from memctl.core.models import Filters, Memory
 
 @dataclass(frozen=True)
 class Scope:
-    """A selection that can be kept in a record: by category, kind, tag, target of episodes, and time span.
+    """A selection that can be stored in a record: by category, kind, tag, target of episodes, and time span.
 
-    Empty means no restriction; a scope without any is no scope.
+    Empty fields do not restrict; an empty scope selects nothing.
     """
 
     categories: tuple[str, ...] = ()
@@ -31,15 +31,15 @@ class Scope:
 
     @property
     def filters(self) -> Filters:
-        """What of it an index can look up; the target is left to `holds`."""
+        """The part that the index can filter by; the target is left to `holds`."""
         return Filters(self.categories, self.kinds, self.tags, since=self.since, until=self.until)
 
     def holds(self, memory: Memory) -> bool:
-        """Whether a memory that passes the filters belongs to it; what was itself made from others never does."""
-        return not made_from_others(memory) and (not self.target or memory.metadata.get("target") == self.target)
+        """Whether a memory that passes the filters belongs to the scope; derived memories never do."""
+        return not is_derived(memory) and (not self.target or memory.metadata.get("target") == self.target)
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is kept in the record's metadata."""
+        """The scope in the form for the record's metadata."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         return {
             name: times.to_text(value)
@@ -52,13 +52,13 @@ class Scope:
         }
 
 
-def made_from_others(memory: Memory) -> bool:
+def is_derived(memory: Memory) -> bool:
     """Whether a memory is a summary: a summary of summaries says nothing new."""
     return memory.kind == kinds.KNOWLEDGE and bool(memory.sources)
 
 
 def scope_of(memory: Memory) -> Scope:
-    """The scope kept in a reflection's record; the empty one where there is none, or somebody has been at it."""
+    """The scope in a reflection's record; empty if it has none, or it is malformed."""
     scope = memory.metadata.get("scope")
     if not isinstance(scope, Mapping):
         return Scope()

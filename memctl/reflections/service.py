@@ -1,4 +1,4 @@
-"""Reflections: written from records, refreshed when those change, never over what a person wrote."""
+"""Reflections: written from records, refreshed when these change, and never over the user's own edits."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from datetime import datetime
 from memctl.core import kinds, provenance, records, times
 from memctl.core.formats import codec, reflections
 from memctl.core.models import ACTIVE, Change, Memory, Reflection, TextEdit
-from memctl.core.sensitive import MASK
-from memctl.errors import MemctlError, NotFoundError
-from memctl.memories.asking import Asking
+from memctl.core.sensitive import ALLOW, MASK
+from memctl.errors import ConflictError, MemctlError, NotFoundError
+from memctl.memories.querying import QueryEngine
 from memctl.reflections import drafting
 from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
-from memctl.reflections.scope import Scope, made_from_others, scope_of
+from memctl.reflections.scope import Scope, is_derived, scope_of
 from memctl.reflections.writing import REFRESHED, WRITTEN, proposal_path, written
 from memctl.storage.ports.view import View
 
 GENERATED_BY = "generated_by"
 
 CONSOLIDATION, REPORT_TAG = "consolidation", "strategy_report"
-"""Source and tag of records that `consolidate` and `strategy report` make and keep fresh themselves."""
+"""Source and tag of records that `consolidate` and `strategy report` write and refresh themselves."""
 
 
 @dataclass(frozen=True)
 class Reflected:
-    """What became of a reflection.
+    """The result of writing a reflection.
 
     Args:
-        outcome: `written`, `refreshed`, `unchanged`, or `proposed`, when a person had edited the file: then `path` is
-            the proposal beside it.
-        notes: where the rules stood in for a language model, and why.
+        outcome: `written`, `refreshed`, `unchanged`, or `proposed` if the user had edited the file; `path` is then the
+            proposal next to it.
+        notes: why rules replaced the language model.
     """
 
     outcome: str
@@ -44,7 +44,7 @@ class Reflected:
 
 @dataclass(frozen=True)
 class Stale:
-    """A reflection that no longer says what its sources say: its record, its file, and why."""
+    """A reflection that is out of date: its record, its file, and why."""
 
     memory: Memory
     path: str
@@ -53,21 +53,21 @@ class Stale:
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is reflected on: the records, the reflection's record where there is one, and how it came about."""
+    """The subject of a reflection: the source records, the existing record of the reflection, and their origin."""
 
     ids: tuple[str, ...]
-    held: str = ""
+    existing: str = ""
     title: str = ""
     scope: Scope = Scope()
     drafts: Mapping[str, Draft] = field(default_factory=dict)
-    """A model's draft, by the digest of the sources it was made from."""
+    """A model's draft, by the digest of its sources."""
     by: str = ""
 
 
 class Reflections:
-    """Reflections, written from memories and refreshed when those change, as `store.reflections`."""
+    """Reflections, written from memories and refreshed when these change: `store.reflections`."""
 
-    def __init__(self, engine: Asking) -> None:
+    def __init__(self, engine: QueryEngine) -> None:
         self._engine = engine
 
     def write(
@@ -82,21 +82,21 @@ class Reflections:
     ) -> Reflected:
         """Write or refresh a reflection from records.
 
-        A body that a person edited is never overwritten: the new one is laid beside it as a proposal. With a language
-        model its summary is taken if every point names its sources; else, and without one, an extractive summary.
+        A body that the user edited is never overwritten: the new one is saved next to it as a proposal. A language
+        model's summary is used if every point names its sources; otherwise an extractive summary.
 
         Args:
-            memories: what to reflect on; a reflection's own record stands for its sources, to refresh it.
-            scope: how they were chosen, kept so that the reflection grows with what is added later.
+            memories: the memories to reflect on; a reflection's own record means its sources, to refresh it.
+            scope: how they were selected, stored so that the reflection covers later memories too.
         """
         if not memories:
-            raise NotFoundError("there is nothing to reflect on", hint="`memctl list` shows what there is.")
+            raise NotFoundError("there is nothing to reflect on", hint="`memctl list` lists the memories.")
         return self._reflect(
             self._subject(memories, title, scope or Scope()), use_model, dry_run, now or times.utc_now()
         )
 
     def in_scope(self, scope: Scope, now: datetime | None = None) -> list[Memory]:
-        """The memories a scope holds, the oldest first."""
+        """The memories in a scope, oldest first."""
         from memctl.core.selection import Selection
 
         memories = self._engine.select(Selection(scope.filters, ascending=True), now=now)
@@ -110,14 +110,14 @@ class Reflections:
         outdated = []
         for memory in view.all():
             document = self._engine.readable_reflection(memory)[0] if memory.status == ACTIVE else None
-            if document is not None and document.generated_hash and not _kept_by_others(memory):
+            if document is not None and document.generated_hash and not _is_managed(memory):
                 why = self._why_stale(view, memory, document, now)
                 if why and not _is_proposed(view, document, self._fresh_ids(memory, document, now)):
                     outdated.append(Stale(memory, document.path, why))
         return outdated
 
     def refresh(self, *, use_model: bool = True, dry_run: bool = False, now: datetime | None = None) -> list[Reflected]:
-        """Refresh every stale reflection."""
+        """Refresh all stale reflections."""
         now = now or times.utc_now()
         stale = self.stale(now)
         return [
@@ -125,20 +125,48 @@ class Reflections:
             for one in stale
         ]
 
+    def proposal(self, path: str) -> Reflection | None:
+        """The proposal beside a reflection that a person edited; None if there is none."""
+        return self._engine.view().reflection(proposal_path(path))
+
+    def settle_proposal(self, path: str, *, accept: bool, expected: str, now: datetime | None = None) -> None:
+        """Remove the proposal beside a reflection; if accepted, it replaces the reflection first.
+
+        Args:
+            expected: the body of the proposal.
+
+        Raises:
+            NotFoundError: there is no proposal.
+            ConflictError: it is no longer `expected`.
+        """
+
+        def decide(view: View) -> tuple[Change, None]:
+            name = proposal_path(path)
+            proposal = view.read(name)
+            if proposal is None:
+                raise NotFoundError(f"there is no proposal beside {path}")
+            if reflections.parse(proposal, name).body.strip() != expected.strip():
+                raise ConflictError(f"{name} has changed in the meantime")
+            taken = (TextEdit(path, view.read(path), proposal),) if accept else ()
+            return Change("reflect", texts=(*taken, TextEdit(name, proposal, None))), None
+
+        self._engine.apply(decide, now or times.utc_now(), on_secret=ALLOW)
+
     def _subject(self, memories: Sequence[Memory], title: str, scope: Scope) -> _Subject:
-        """A reflection's own record stands for its sources, and for those its scope has won since."""
+        """The subject for some memories; a reflection's own record means its sources, and later memories of its
+        scope."""
         only = memories[0]
-        if len(memories) > 1 or not made_from_others(only):
+        if len(memories) > 1 or not is_derived(only):
             return _Subject(tuple(memory.memory_id for memory in memories), "", title, scope)
         document = self._engine.readable_reflection(only)[0]
         ids = self._fresh_ids(only, document, times.utc_now())
         if not ids:
-            raise NotFoundError(f"none of the memories {only.memory_id} was made from is there any more")
+            raise NotFoundError(f"none of the sources of {only.memory_id} exists any more")
         own = document.title if document and reflections.hand_edited(document) else str(only.metadata.get("title", ""))
         return _Subject(ids, only.memory_id, title or own, scope_of(only))
 
     def _fresh_ids(self, memory: Memory, document: Reflection | None, now: datetime) -> tuple[str, ...]:
-        """What a reflection would be made from today."""
+        """The sources that a reflection would have today."""
         view, scope = self._engine.view(), scope_of(memory)
         kept = [known for source in _named_sources(memory, document) if (known := view.get(source))]
         grown = self.in_scope(scope, now) if not scope.empty else []
@@ -149,14 +177,14 @@ class Reflections:
         known = [source_memory for source in sources if (source_memory := view.get(source))]
         written = document.fields.get("sources_hash")
         if gone := len(sources) - len(known):
-            return f"{gone} of its {len(sources)} sources are gone"
+            return f"{gone} of its {len(sources)} sources were removed"
         if more := len(set(self._fresh_ids(memory, document, now)) - set(sources)) if sources else 0:
-            return f"{more} more {'memory belongs' if more == 1 else 'memories belong'} to it"
+            return f"{more} more {'memory belongs' if more == 1 else 'memories belong'} to its scope"
         if written:
-            return "" if written == sources_hash(known or [memory]) else "what it was made from was changed"
+            return "" if written == sources_hash(known or [memory]) else "its sources were changed"
         since = _time(document.fields.get("updated_at") or document.fields.get("created_at"))
         changed = since and any((source.updated_at or since) > since for source in known)
-        return "what it was made from was changed" if changed else ""
+        return "its sources were changed" if changed else ""
 
     def _reflect(self, subject: _Subject, use_model: bool, dry_run: bool, now: datetime) -> Reflected:
         subject, notes = self._drafted(subject) if use_model else (subject, ())
@@ -168,22 +196,22 @@ class Reflections:
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
     def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:
-        """The subject with a model's draft, where a model is configured, asked outside of any lock."""
+        """The subject with a model's draft, if a model is configured; no lock is held meanwhile."""
         if len(subject.ids) > drafting.MOST_MEMORIES and self._engine.has_llm:
-            return subject, (f"made by rules: {len(subject.ids)} memories are too many for one prompt",)
+            return subject, (f"written by rules: {len(subject.ids)} memories are too many for one prompt",)
         memories = [self._engine.view().need(memory_id) for memory_id in subject.ids]
         answer = self._engine.ask(
-            drafting.asked(memories),
-            lambda said: drafting.checked(said, memories, subject.title),
+            drafting.prompt(memories),
+            lambda answer: drafting.checked(answer, memories, subject.title),
             drafting.REFLECTION,
         )
         if answer.value is None:
-            return subject, answer.notes("made by rules")
+            return subject, answer.notes("written by rules")
         return replace(subject, drafts={sources_hash(memories): answer.value}, by=answer.by), ()
 
 
 def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Change, Reflected]:
-    """Write or refresh the reflection over records: one record's own, or one of its own for many."""
+    """Write or refresh the reflection on records: a single record's own, or one with a new record for several."""
     memories = [view.need(memory_id) for memory_id in subject.ids]
     digest = sources_hash(memories)
     draft = subject.drafts.get(digest) or draft_of(memories, subject.title)
@@ -194,15 +222,15 @@ def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Change, Re
     return Change("reflect", puts, texts=made.edits), Reflected(made.outcome, record, made.path, draft.body)
 
 
-def _kept_by_others(memory: Memory) -> bool:
-    """Whether another command keeps a record and its reflection fresh."""
+def _is_managed(memory: Memory) -> bool:
+    """Whether another command maintains a record and its reflection."""
     return memory.source == CONSOLIDATION or REPORT_TAG in memory.tags
 
 
 def sources_hash(memories: Sequence[Memory]) -> str:
-    """What a reflection's sources said, in a few letters."""
-    said = "\n".join(sorted(f"{m.memory_id} {m.status} {codec.text_hash(m.content)}" for m in memories))
-    return codec.digest(said.encode("utf-8", "replace"))[:16]
+    """A short digest of the sources' contents."""
+    contents = "\n".join(sorted(f"{m.memory_id} {m.status} {codec.text_hash(m.content)}" for m in memories))
+    return codec.digest(contents.encode("utf-8", "replace"))[:16]
 
 
 def _named_sources(memory: Memory, document: Reflection | None) -> tuple[str, ...]:
@@ -213,7 +241,7 @@ def _named_sources(memory: Memory, document: Reflection | None) -> tuple[str, ..
 
 
 def _is_proposed(view: View, document: Reflection, ids: Sequence[str]) -> bool:
-    """Whether the proposal beside a file that a person edited is made from what is known now."""
+    """Whether the proposal next to an edited file is up to date."""
     if not reflections.hand_edited(document):
         return False
     try:
@@ -234,11 +262,13 @@ def _time(value: object) -> datetime | None:
 def _reflection_record(
     view: View, memories: Sequence[Memory], subject: _Subject, draft: Draft, now: datetime
 ) -> Memory:
-    held = view.get(subject.held) if subject.held else _held(view, memories, subject.scope)
+    existing = view.get(subject.existing) if subject.existing else _existing(view, memories, subject.scope)
     sources = tuple(memory.memory_id for memory in memories)
-    if held:
-        summary = held.content if held.source == CONSOLIDATION else draft.summary
-        return replace(held, content=summary, sources=sources, metadata=_metadata(held, subject), updated_at=now)
+    if existing:
+        summary = existing.content if existing.source == CONSOLIDATION else draft.summary
+        return replace(
+            existing, content=summary, sources=sources, metadata=_metadata(existing, subject), updated_at=now
+        )
     if len(memories) == 1 and subject.scope.empty:
         memory = memories[0]
         return replace(memory, summary_md_ref=reflection_path(memory))
@@ -259,19 +289,19 @@ def _reflection_record(
     )
 
 
-def _held(view: View, memories: Sequence[Memory], scope: Scope) -> Memory | None:
-    """The record of the reflection over this scope, or over just these records."""
+def _existing(view: View, memories: Sequence[Memory], scope: Scope) -> Memory | None:
+    """The record of the reflection on this scope, or on exactly these records."""
     ids = sorted(memory.memory_id for memory in memories)
     if len(ids) == 1 and scope.empty:
         return None
-    made = [m for m in view.all() if made_from_others(m) and m.summary_md_ref and m.status == ACTIVE]
-    reflected = [m for m in made if not _kept_by_others(m)]
+    made = [m for m in view.all() if is_derived(m) and m.summary_md_ref and m.status == ACTIVE]
+    reflected = [m for m in made if not _is_managed(m)]
     same = [m for m in reflected if not scope.empty and m.metadata.get("scope") == scope.as_dict()]
     return next(iter(same or [m for m in reflected if scope_of(m).empty and sorted(m.sources) == ids]), None)
 
 
-def _metadata(held: Memory | None, subject: _Subject) -> dict[str, object]:
-    kept = dict(held.metadata) if held else {}
+def _metadata(existing: Memory | None, subject: _Subject) -> dict[str, object]:
+    kept = dict(existing.metadata) if existing else {}
     kept |= {"scope": subject.scope.as_dict()} if not subject.scope.empty else {}
     return kept | ({"title": subject.title} if subject.title else {})
 
@@ -279,11 +309,11 @@ def _metadata(held: Memory | None, subject: _Subject) -> dict[str, object]:
 def with_detail(
     view: View, puts: Sequence[Memory], memory: Memory, text: str, front: str = "", *, add: bool = True
 ) -> tuple[list[Memory], list[TextEdit]]:
-    """Write a record's own Markdown and link it. Front matter at the top of the text goes to that of the file.
+    """Write a record's own Markdown and link it. Front matter at the top of the text is merged into the file's.
 
     Args:
-        front: front matter for a new file: its fields are kept, but for those memctl writes itself.
-        add: keep what is there and put the text below it; replace it otherwise.
+        front: front matter for a new file, of which memctl's own fields are ignored.
+        add: append the text to the existing body; otherwise replace it.
     """
     path = reflection_path(memory)
     linked = replace(memory, summary_md_ref=path)
@@ -295,7 +325,7 @@ def with_detail(
     for source in filter(None, sources):
         fields |= reflections.parse(source, path).fields
     fields.pop("generated_hash", None)
-    if present and present.generated_hash:  # of the body memctl made: another one shows that a person wrote this
+    if present and present.generated_hash:  # of memctl's own body: a different hash shows that the user wrote it
         fields["generated_hash"] = present.generated_hash
     if add and present and text.strip() not in present.body:
         text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
@@ -306,6 +336,6 @@ def with_detail(
 
 
 def reflection_path(memory: Memory) -> str:
-    """Where a record's reflection lies, or will lie."""
+    """The path of a record's reflection, existing or not."""
     named = memory.summary_md_ref
     return named if reflections.is_reference(named) else reflections.path_for(memory.memory_id)

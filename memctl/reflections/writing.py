@@ -1,4 +1,4 @@
-"""Writing what memctl made into a reflection's file; where a person edited that, a proposal goes beside it."""
+"""Writing generated text into a reflection's file; if the user edited it, into a proposal next to it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MOST_LISTED = 500
 
 @dataclass(frozen=True)
 class Written:
-    """What became of a body.
+    """The result of writing a body.
 
     Args:
-        outcome: `written`, `refreshed`, `unchanged`, or `proposed`, where a person had edited the file.
-        path: of the file, or of the proposal.
-        edits: the change of that file; none where it says the same already.
+        outcome: `written`, `refreshed`, `unchanged`, or `proposed` if the user had edited the file.
+        path: the file, or the proposal.
+        edits: the change of that file; empty if its content is the same.
     """
 
     outcome: str
@@ -40,31 +40,31 @@ def written(
     now: datetime,
     fixed: Mapping[str, Any] | None = None,
     *,
-    beside_broken: bool = False,
+    propose_if_broken: bool = False,
 ) -> Written:
     """Write the body of a record's reflection.
 
     Args:
-        fixed: fields of the front matter to set; else what is in the file stays.
-        beside_broken: lay a proposal beside a file that cannot be read, too.
+        fixed: front matter fields to set; other fields of the file are kept.
+        beside_broken: also write a proposal next to an unreadable file.
 
     Raises:
-        InvalidDataError: the file is there and cannot be read.
+        InvalidDataError: the file is unreadable.
     """
     path, own = record.summary_md_ref, {**(fixed or {}), "sources": listed(record.sources)}
     before = view.read(path)
     if before is None:
         data = reflections.render_generated({**records.front_matter(record), **own}, body)
         return Written(WRITTEN, path, (TextEdit(path, None, data),))
-    current = _read(before, path) if beside_broken else reflections.parse(before, path)
+    current = _read(before, path) if propose_if_broken else reflections.parse(before, path)
     fields = {**records.front_matter(record), **(current.fields if current else {}), **own, "updated_at": now}
     data = reflections.render_generated(fields, body, before if current else None)
     if current is None or reflections.hand_edited(current):
         path = proposal_path(path)
-        beside = view.read(path)
-        same = beside is not None and (proposal := _read(beside, path)) and proposal.body.strip() == body.strip()
-        return Written(PROPOSED, path, () if same else (TextEdit(path, beside, data),))
-    if current.body.strip() == body.strip() and _made_of_the_same(current.fields, own):
+        existing = view.read(path)
+        same = existing is not None and (proposal := _read(existing, path)) and proposal.body.strip() == body.strip()
+        return Written(PROPOSED, path, () if same else (TextEdit(path, existing, data),))
+    if current.body.strip() == body.strip() and _same_sources(current.fields, own):
         return Written(UNCHANGED, path)
     return Written(REFRESHED, path, (TextEdit(path, before, data),))
 
@@ -81,10 +81,10 @@ def proposal_path(path: str) -> str:
 
 
 def listed(sources: Sequence[str]) -> list[str]:
-    """Sources as they are in a file; of very many only the record keeps the list: front matter has a limit."""
+    """Sources for the front matter; empty for very many, which are only in the record, as front matter has a limit."""
     return list(sources) if len(sources) <= MOST_LISTED else []
 
 
-def _made_of_the_same(held: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+def _same_sources(held: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     digest = own.get("sources_hash")
     return bool(held.get("sources", []) == own["sources"] and held.get("sources_hash", digest) == digest)

@@ -1,1 +1,1 @@
-"""From a question to hits: route, retrieve, rank."""
+"""Retrieval: from a question to hits: route, retrieve, rank."""

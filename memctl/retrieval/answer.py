@@ -1,4 +1,4 @@
-"""A question's way through the store: prepare, retrieve, decode the best, rank, route."""
+"""Answering a question: prepare it, retrieve candidates, decode the best, rank them, follow the route."""
 
 from __future__ import annotations
 
@@ -25,23 +25,22 @@ from memctl.core.searchable import dated, searchable
 from memctl.core.text.terms import similarity, terms
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
-from memctl.retrieval.asked import Asked
-from memctl.retrieval.asked import asked as asked_of
+from memctl.retrieval.cues import Cues, cues_in
 from memctl.retrieval.gate import strength
-from memctl.retrieval.retrieve import Candidate, Question, Retrieved
-from memctl.retrieval.route import domain, towards
+from memctl.retrieval.retrieve import Candidate, Question, Recent, Retrieved
+from memctl.retrieval.route import domain, with_domain
 from memctl.retrieval.route import route as route_of
-from memctl.storage.ports.search import Match, Said, Search
+from memctl.storage.ports.search import Match, Origin, Search
 
 T = TypeVar("T")
 
 DECODED = 3
-"""How many times the wanted number of hits are decoded and ranked with all signals."""
+"""Decode this many times the wanted number of hits, and rank them with all signals."""
 
 LEAST_DECODED = 30
 
 RAREST, NEAR_CANDIDATES = 4, 8
-"""A near duplicate shares the rarest words of a text: how many are looked up, and how many entries compared."""
+"""How many of the rarest words of a text to look up for near duplicates, and how many entries to compare."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,15 @@ class Answer:
 
 
 def answer(query: Query, search: Search, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
-    """The hits for a query, best first, all of one moment. No transaction is open while the embedder is asked."""
+    """The hits for a query, best first, from a single state. No transaction is open while the embedder runs."""
 
     def answered(question: Question, retrieved: Retrieved) -> Answer:
         return _answer(query, search, question, retrieved, weights, now)
 
-    return _asked(query, search, embedder, now, answered)
+    return _with_candidates(query, search, embedder, now, answered)
 
 
-def _asked(
+def _with_candidates(
     query: Query,
     search: Search,
     embedder: Embedder | None,
@@ -69,45 +68,41 @@ def _asked(
     limit: int = retrieve.CANDIDATES,
     recent: str = "",
 ) -> T:
-    """What `answered` makes of what is found for a question, in the same moment."""
+    """Call `answered` with the candidates for a question, in the same state, and return its result."""
     with search.snapshot():
-        *narrow, whole = _questions(query, search)
-        before = _said_before(search, recent)
-    drawn = retrieve.vector_of(before, embedder)[0] if before else ()
-    for question in narrow:
+        *narrow, complete = _questions(query, search)
+        before = _recent(search, recent)
+    if before:
+        before = replace(before, vector=retrieve.vector_of(before.question, embedder)[0])
+    for question in (*narrow, complete):
         vector, degraded = retrieve.vector_of(question, embedder)
-        vector = retrieve.between(vector, drawn)
         with search.snapshot():
-            candidates = retrieve.retrieved(search, vector, question, query.filters, now, limit, before)
-            if any(one.lexical > 0 or one.cosine > 0 for one in candidates):
-                return answered(question, Retrieved(candidates, vector, degraded))
-    vector, degraded = retrieve.vector_of(whole, embedder)
-    vector = retrieve.between(vector, drawn)
-    with search.snapshot():
-        candidates = retrieve.retrieved(search, vector, whole, query.filters, now, limit, before)
-        return answered(whole, Retrieved(candidates, vector, degraded))
+            retrieved = retrieve.retrieved(search, vector, question, query.filters, now, limit, before)
+            if question is complete or any(one.lexical > 0 or one.cosine > 0 for one in retrieved.candidates):
+                return answered(question, replace(retrieved, degraded=degraded))
+    raise AssertionError("the complete question is the last")
 
 
-def _said_before(search: Search, recent: str) -> Question | None:
+def _recent(search: Search, recent: str) -> Recent | None:
     if not recent.strip():
         return None
     counts = search.term_counts(set(terms(recent)))
     prepared = retrieve.prepare(recent, counts, search.total(), retrieve.frequent(search, counts))
-    return retrieve.rarest(prepared, counts, retrieve.RECENT_WORDS)
+    return Recent(retrieve.rarest(prepared, counts))
 
 
 def _questions(query: Query, search: Search) -> Sequence[Question]:
-    """The question without the words that are everywhere, if there are any; then with them, if nothing is found."""
+    """The question without frequent words, if it has any; then the complete one, in case the first matches nothing."""
     counts = search.term_counts(terms(query.text))
     frequent = retrieve.frequent(search, counts)
-    whole = retrieve.prepare(query.text, counts, search.total())
-    return (retrieve.prepare(query.text, counts, search.total(), frequent), whole) if frequent else (whole,)
+    complete = retrieve.prepare(query.text, counts, search.total())
+    return (retrieve.prepare(query.text, counts, search.total(), frequent), complete) if frequent else (complete,)
 
 
 def _answer(
     query: Query, search: Search, question: Question, retrieved: Retrieved, weights: rank.Weights, now: datetime
 ) -> Answer:
-    ranking = _ranked(search, query, retrieved, weights, now)
+    ranking = _ranked(search, query, retrieved, weights.suited(question.foreign(weights.languages)), now)
     route = route_of(query.text)
     hits, entries = _hits(search, query, ranking, weights, now, route.present)
 
@@ -120,7 +115,7 @@ def _answer(
         return seen[key]
 
     def judged(hit: Hit) -> Hit:
-        """The hit with its absolute relevance, which takes a look at its words."""
+        """The hit with its absolute relevance, for which its words are read."""
         covered, matched = retrieve.coverage(question, words(hit))
         candidate = entries[hit.memory.memory_id, hit.via][0]
         return replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)
@@ -132,7 +127,7 @@ def _answer(
     if query.min_score > 0:
         ranked = [hit for hit in map(judged, ranked) if hit.relevance >= query.min_score]
     if query.route:
-        route = towards(route, domain(_near(ranking)))
+        route = with_domain(route, domain(_near(ranking)))
         ranked, widened = rank.routed(ranked, route, query.top)
         route = replace(route, widened=widened)
     else:
@@ -142,18 +137,18 @@ def _answer(
 
 
 def _near(ranking: _Ranking) -> Iterator[tuple[str, float]]:
-    """The category of each candidate, and how near it is by words and vectors alone."""
-    return ((ranking.said[row].category, one.lexical + one.vector) for row, one in ranking.signals.items())
+    """The category of each candidate, and its score from words and vectors alone."""
+    return ((ranking.origins[row].category, one.lexical + one.vector) for row, one in ranking.signals.items())
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What may belong into a context, best first, in one order.
+    """What may go into a context, best first, in one order.
 
     Args:
-        hits: with their relevance as far as `JUDGED` goes, 0 beyond.
-        after: of messages and passages of one run, which stands right after which, by place (`place_of`).
-        strength: how well the best of them answer the question, absolute and in [0, 1].
+        hits: the hits; the first `WITH_RELEVANCE` of each part have their relevance, others 0.
+        after: for messages and passages of one run, by place (`place_of`), the one right after.
+        strength: how well the best hits answer the question, absolute and in [0, 1].
     """
 
     hits: tuple[Hit, ...]
@@ -164,10 +159,10 @@ class Evidence:
 
 
 LEAST_BYTES, MOST_BYTES = 20, 180
-"""What a message counts, at least and at most, of the bytes that are decoded: short ones may replace a long one."""
+"""The bytes counted for a decoded message, at least and at most: several short ones may replace a long one."""
 
-JUDGED = 12
-"""Hits whose relevance is looked at, in each part: it takes a look at all of their words. All, where it orders them."""
+WITH_RELEVANCE = 12
+"""In each part, this many hits get a relevance, for which all of their words are read; all hits if it orders them."""
 
 
 def evidence(
@@ -180,39 +175,41 @@ def evidence(
     room: float = inf,
     known: Callable[[Hit], bool] = lambda hit: False,
 ) -> Evidence:
-    """As many hits as a context has room for: `query.top` messages, and of memories and passages of documents what is
-    likely to matter. Unlike `answer`, nothing is left out for being like another hit or outside of the route.
+    """As many hits as a context has room for: `query.top` messages, and the memories and document passages that are
+    likely to matter. Unlike `answer`, it leaves out no similar hits and does not follow the route.
 
     Args:
-        recent: what was said before the question.
-        room: bytes of messages after which no further ones are needed.
-        known: whether a hit is in the window already: it says nothing new, and answers nothing.
+        recent: the messages before the question.
+        room: the bytes of messages to decode at most.
+        known: whether a hit is in the window already, and so is no answer.
     """
 
-    def gathered(question: Question, retrieved: Retrieved) -> Evidence:
-        ranking = _ranked(search, query, retrieved, weights, now)
+    def collected(question: Question, retrieved: Retrieved) -> Evidence:
+        ranking = _ranked(search, query, retrieved, weights.suited(question.foreign(weights.languages)), now)
         present = route_of(query.text).present
         decoded = replace(query, top=-(-query.top // DECODED))
         hits, entries = _hits(search, decoded, ranking, weights, now, present, room)
-        said = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
+        messages = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
         others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
-        ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
-        judged = _judged(ordered, question, entries, weights, len(ordered) if weights.document else JUDGED)
+        ordered = rank.order([hit for hit in (*messages, *others) if hit.score > 0 and not known(hit)])
+        judged = _with_relevance(
+            ordered, question, entries, weights, len(ordered) if weights.document else WITH_RELEVANCE
+        )
         counts = search.term_counts(question.weights)
         strong = strength(judged, question.weights, counts)
         if weights.document:
             judged = rank.order([rank.by_document(hit, now) for hit in judged])
         return Evidence(tuple(judged), _after(search, entries), strong, present, retrieved.degraded)
 
-    return _asked(query, search, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
+    return _with_candidates(query, search, embedder, now, collected, max(retrieve.CANDIDATES, query.top), recent)
 
 
 def place_of(hit: Hit) -> str:
-    """What tells a hit from all others of its layer: a memory, a message, one of several passages."""
+    """Identifies a hit within its layer: a memory, a message, one of several passages."""
     return hit.via if hit.memory.layer == LAYER_MESSAGE and hit.via else hit.memory.memory_id
 
 
-def _judged(
+def _with_relevance(
     hits: Sequence[Hit],
     question: Question,
     entries: Mapping[tuple[str, str], tuple[Candidate, Match]],
@@ -233,21 +230,21 @@ def _judged(
 
 
 def _after(search: Search, entries: Mapping[tuple[str, str], tuple[Candidate, Match]]) -> dict[str, str]:
-    """Of the messages found, which stands right after which in its run."""
+    """For the messages among the entries, which one is right after which in its run."""
     rows = {candidate.key: via or name for (name, via), (candidate, match) in entries.items() if match.part == MESSAGES}
-    beside = search.neighbours([*rows]) if rows else []
-    return {rows[one.key]: rows[one.after] for one in beside if one.after in rows}
+    neighbours = search.neighbours([*rows]) if rows else []
+    return {rows[one.key]: rows[one.after] for one in neighbours if one.after in rows}
 
 
 @dataclass(frozen=True)
 class _Ranking:
-    """The candidates with what speaks for each, the most that could, and what the question's wording asks for."""
+    """The candidates with their signals, the largest possible sum of these, and the cues in the question."""
 
     candidates: Sequence[Candidate]
     signals: Mapping[int, rank.Signals]
-    said: Mapping[int, Said]
+    origins: Mapping[int, Origin]
     most: float
-    asked: Asked
+    cues: Cues
 
 
 def _hits(
@@ -259,21 +256,21 @@ def _hits(
     present: bool,
     most: float = inf,
 ) -> tuple[list[Hit], dict[tuple[str, str], tuple[Candidate, Match]]]:
-    """The best candidates decoded and scored, and by memory and matching file where each comes from.
+    """The best candidates decoded and scored, and where each comes from, by memory and matching file.
 
     Args:
-        most: bytes of messages from which on no further ones are decoded.
+        most: the bytes of messages to decode at most.
     """
     hits: list[Hit] = []
     entries: dict[tuple[str, str], tuple[Candidate, Match]] = {}
     best = _shortlist(search, ranking, query.top)
-    past = ranking.asked.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
+    past = ranking.cues.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
     for candidate, match in zip(best, search.matches([c.key for c in best]), strict=True):
-        said = match.part == MESSAGES
-        if said and most <= 0:
+        is_message = match.part == MESSAGES
+        if is_message and most <= 0:
             continue
         memory, via = _resolved(search, match)
-        if said:
+        if is_message:
             most -= min(MOST_BYTES, max(LEAST_BYTES, len(memory.content.encode("utf-8", "surrogatepass"))))
         if not via or _allowed(memory, query.filters, now):
             parts = rank.parts(ranking.signals[candidate.key], ranking.most, memory, weights, now, present, past)
@@ -283,39 +280,40 @@ def _hits(
 
 
 def _ranked(search: Search, query: Query, retrieved: Retrieved, weights: rank.Weights, now: datetime) -> _Ranking:
-    """The candidates, and those that come in by standing beside one of the best, with their signals."""
+    """The candidates, and the neighbours of the best ones, with their signals."""
     candidates = list(retrieved.candidates)
-    signals = rank.blend(candidates, weights)
+    origins = dict(search.origins([one.key for one in candidates]))
+    signals = rank.blend(candidates, origins, weights)
     neighbours = search.neighbours(rank.leaders(signals))
-    beside = {row for one in neighbours for row in (one.before, one.after) if row is not None} - signals.keys()
-    if beside:
-        allowed = search.passing(beside, query.filters, now)
-        candidates += retrieve.strangers(search, retrieved.vector, allowed)
-        signals = rank.blend(candidates, weights)
-    said = search.said(signals)
-    asked = asked_of(query.text, {one.speaker for one in said.values() if one.speaker}, now)
-    signals = rank.gathered(rank.lifted(signals, said, neighbours), said)
-    signals = rank.favoured(signals, said, asked)
-    return _Ranking(candidates, signals, said, rank.most(signals, said, asked), asked)
+    adjacent = {row for one in neighbours for row in (one.before, one.after) if row is not None} - signals.keys()
+    if adjacent:
+        allowed = search.passing(adjacent, query.filters, now)
+        candidates += retrieve.from_neighbours(search, retrieved.vector, allowed)
+        origins |= search.origins(allowed)
+        signals = rank.blend(candidates, origins, weights)
+    cues = cues_in(query.text, {one.speaker for one in origins.values() if one.speaker}, now)
+    signals = rank.with_sessions(rank.with_neighbours(signals, origins, neighbours), origins)
+    signals = rank.with_cues(signals, origins, cues)
+    return _Ranking(candidates, signals, origins, rank.most(signals, origins, cues), cues)
 
 
 def _shortlist(search: Search, ranking: _Ranking, top: int) -> list[Candidate]:
-    """The candidates worth decoding: the best of each part, of passages a few of each document before more of one."""
+    """The candidates to decode: the best of each part; of passages, a few of each document first."""
     score = {row: -sum(parts) for row, parts in ranking.signals.items()}
     best = sorted(ranking.candidates, key=lambda c: (score[c.key], c.key))
     wanted = max(DECODED * top, LEAST_DECODED)
     if not (search.has(DOCUMENTS) or search.has(MESSAGES)):
         return best[:wanted]
-    said = ranking.said
+    origins = ranking.origins
     parts: dict[str, list[Candidate]] = {DOCUMENTS: [], MESSAGES: [], MEMORIES: []}
     for candidate in best:
-        parts[said[candidate.key].part].append(candidate)
-    passages = rank.spread(parts[DOCUMENTS], lambda c: said[c.key].text_name, top)
+        parts[origins[candidate.key].part].append(candidate)
+    passages = rank.spread(parts[DOCUMENTS], lambda c: origins[c.key].text_name, top)
     return parts[MEMORIES][:wanted] + parts[MESSAGES][:wanted] + passages[:wanted]
 
 
 def _resolved(search: Search, match: Match) -> tuple[Memory, str]:
-    """The memory a match answers with, and the passage or reflection that matched where that is not the memory
+    """The memory that a match answers with, and the passage or reflection that matched if it is not the memory
     itself."""
     if match.is_record or match.part != MEMORIES:
         return match.memory, match.passage
@@ -323,12 +321,12 @@ def _resolved(search: Search, match: Match) -> tuple[Memory, str]:
 
 
 def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
-    """Whether the record behind a reflection passes the filters too."""
+    """Whether the record of a reflection passes the filters too."""
     when = memory.when
     if memory.layer in (LAYER_DOCUMENT, LAYER_MESSAGE):
-        return True  # it is the entry itself, which has passed them
+        return True  # the entry itself has passed them
     if filters.as_of or filters.valid_at:
-        return False  # a reflection says what is known today
+        return False  # a reflection describes the present
     return (
         memory.status in (filters.statuses or (memory.status,))
         and (not filters.categories or memory.category in filters.categories)
@@ -341,14 +339,14 @@ def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
 
 
 def _words(memory: Memory, match: Match) -> frozenset[str]:
-    """All terms by which a match can be found."""
+    """All terms that a match can be found by."""
     if not match.is_record and match.part != MESSAGES:
         return frozenset(terms(match.text))
     return frozenset(terms(f"{searchable(memory)}\n{dated(memory)}"))
 
 
 def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> float:
-    """How well a hit answers, absolute and in [0, 1]: the share of the question's words it holds, and the cosine."""
+    """How well a hit answers, absolute and in [0, 1]: the share of the question's words it has, and the cosine."""
     if not candidate.cosine:
         return covered
     return min(1.0, weights.lexical * covered + weights.vector * max(0.0, candidate.cosine))
@@ -357,7 +355,7 @@ def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> f
 def near_duplicates(search: Search, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
     bag = frozenset(terms(content))
-    words, only = retrieve.telling_terms(content), Filters(only=MEMORIES)
+    words, only = retrieve.content_terms(content), Filters(only=MEMORIES)
     near = []
     for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES):
         if match.is_record and similarity(bag, frozenset(terms(match.memory.content))) >= threshold:

@@ -1,6 +1,6 @@
-"""The intent of a question, by its form: to be told something (ask), to choose (decide), to learn from what was (reflect).
+"""The intent of a question, by its form: to learn something (ask), to choose (decide), to look back (reflect).
 
-The forms are those of the grammar, for English and Chinese; in any other language a question is taken for `ask`.
+The forms are grammatical, for English and Chinese; in any other language the intent is `ask`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from memctl.core.text.sentences import sentences
 ASK, DECIDE, REFLECT = "ask", "decide", "reflect"
 
 LONGEST = 300
-"""Characters of a question that are looked at."""
+"""The most characters of a question to read."""
 
 
 class Form(NamedTuple):
     """A form of questions with one intent.
 
     Args:
-        words: parted by `|`, one of which stands in such a question; in English at the start of a word. They spare most
-            questions the compiling of the pattern.
-        pattern: what must be found too.
-        beside: words as `words`, one of which must stand somewhere too.
-        before: what must not be found before or in what the pattern finds.
+        words: alternatives, separated by `|`, one of which occurs in such questions; in English, at the start of a
+            word. They avoid compiling the pattern for most questions.
+        pattern: must also match.
+        beside: alternatives like `words`, one of which must occur too.
+        before: must not match before or within the pattern's match.
     """
 
     intent: str
     words: str
     pattern: str = ""
-    beside: str = ""
+    also: str = ""
     before: str = ""
 
 
@@ -56,7 +56,7 @@ ENGLISH = (
         "look back|looking back|looking at the last|looking at the past|insight|sum up|summar|recap|all in all|big picture|"
         "do differently|done differently|stand out|stands out|stood out|highs and lows|ups and downs|paid off",
     ),
-    Form(REFLECT, "mistake|regret|surpris|threads |learn|taught |teach |overall |on the whole|reflect", beside=_OWN),
+    Form(REFLECT, "mistake|regret|surpris|threads |learn|taught |teach |overall |on the whole|reflect", also=_OWN),
     # How it went
     Form(
         REFLECT,
@@ -77,24 +77,24 @@ ENGLISH = (
         REFLECT,
         "tend to|tends to|tended to|each time|every time|pattern|trend |trends |theme|in common|root cause|again and again|over and over|"
         "repeatedly|recurring|most often|came back to|hold me back|held me back|holding me back|held us back|holding us back",
-        beside=_OWN,
+        also=_OWN,
     ),
-    Form(REFLECT, "keep|kept", r"\b(?:keep|keeps|kept) (?:on )?\w+ing\b", beside=_OWN),
-    Form(REFLECT, "the same ", r"\bthe same (?:\w+ )?(?:reason|cause|mistake|problem|point|trap)\b", beside=_OWN),
-    Form(REFLECT, "always|usually|often|never", r"^(?:do|am|are|is)\b", beside=_OWN),
+    Form(REFLECT, "keep|kept", r"\b(?:keep|keeps|kept) (?:on )?\w+ing\b", also=_OWN),
+    Form(REFLECT, "the same ", r"\bthe same (?:\w+ )?(?:reason|cause|mistake|problem|point|trap)\b", also=_OWN),
+    Form(REFLECT, "always|usually|often|never", r"^(?:do|am|are|is)\b", also=_OWN),
     # How it is, against how it was
     Form(
         REFLECT,
         "so far|compared to|compared with|my past|our past|over the last|over the past|over the course|over the years|over the months|"
         "over the weeks|across the last|across the past",
-        beside=_OWN,
+        also=_OWN,
     ),
     Form(
         REFLECT,
         "improv|chang|grow|progress|better|worse|more |less ",
         r"^(?:am|is|are|has|have)\b.*\b(?:improv|chang|grow|progress|getting (?:any )?(?:better|worse))(?:ed|ing|n)?\b|"
         r"\b(?:have|has|am|is|are|did|do)\b.*\b(?:since|compared|than (?:last|before|i|we))\b",
-        beside=_OWN,
+        also=_OWN,
     ),
     Form(REFLECT, "didn't", r"\bwork(?:ed|s)?\b.*\bdidn't\b"),
     # What is advisable
@@ -177,7 +177,7 @@ CHINESE = (
         REFLECT,
         "总是|我总|们总|老是|老要|老想|老忘|老觉得|往往|越来越|反复|变了|变差|变好|变坏|变懒|变慢|变快|变强|变胖|变瘦|变多|变少|"
         "进步|退步|改变|好转|相比|自从|一到",
-        beside="我|咱|自己|这次|上次|那次|几次|这几|这半|这一|这两|最近|今年|去年|上季|上个月|上半年",
+        also="我|咱|自己|这次|上次|那次|几次|这几|这半|这一|这两|最近|今年|去年|上季|上个月|上半年",
     ),
     # How it is, against how it was
     Form(REFLECT, "比以前|比之前|比去年|比上个月|比上月|比过去"),
@@ -222,7 +222,7 @@ _MARKS = str.maketrans(dict.fromkeys(',.;:!?()"', " "))
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """Compiled when it is first used."""
+    """A pattern, compiled when it is first used."""
     return re.compile(text)
 
 
@@ -232,33 +232,33 @@ def _parts(words: str, lead: str) -> Sequence[str]:
 
 
 def intent(question: str) -> tuple[str, str]:
-    """The intent of a question (ask, decide, reflect), and the words that tell; none for `ask`, which is the rest."""
-    said = _last_question(question).replace("’", "'").strip()[:LONGEST].lower()
-    chinese = has_chinese(said)
-    lead, words = ("", said) if chinese else (" ", f" {said.translate(_MARKS)} ")
+    """The intent of a question (ask, decide, reflect), and the words that show it; none for `ask`, the default."""
+    text = _last_question(question).replace("’", "'").strip()[:LONGEST].lower()
+    chinese = has_chinese(text)
+    lead, words = ("", text) if chinese else (" ", f" {text.translate(_MARKS)} ")
     for form in CHINESE if chinese else ENGLISH:
-        if cue := _cue(form, said, words, lead):
+        if cue := _cue(form, text, words, lead):
             return form.intent, cue
     return ASK, ""
 
 
-def _cue(form: Form, said: str, words: str, lead: str) -> str:
-    """What shows that a question has a form; empty where it has another."""
+def _cue(form: Form, text: str, words: str, lead: str) -> str:
+    """The words that show that a question has a form; empty if it does not."""
     cue = next((word for word in _parts(form.words, lead) if word in words), "")
-    if not cue or (form.beside and not any(word in words for word in _parts(form.beside, lead))):
+    if not cue or (form.also and not any(word in words for word in _parts(form.also, lead))):
         return ""
     if not form.pattern:
         return cue.strip()
-    match = _pattern(form.pattern).search(said)
-    if match is None or (form.before and _pattern(form.before).search(said, 0, match.end())):
+    match = _pattern(form.pattern).search(text)
+    if match is None or (form.before and _pattern(form.before).search(text, 0, match.end())):
         return ""
     return match[0].strip()
 
 
 def _last_question(text: str) -> str:
-    """The last sentence that ends with a question mark; all of a text that has none."""
+    """The last sentence that ends with a question mark; the text itself if none does."""
     end = max(text.rfind("?"), text.rfind("？"))
     if end < 0:
         return text
-    asked = text[1 + max(text.rfind(mark, 0, end) for mark in _ENDS) : end + 1][-2 * LONGEST :]
-    return sentences(asked)[-1] if ". " in asked else asked
+    last = text[1 + max(text.rfind(mark, 0, end) for mark in _ENDS) : end + 1][-2 * LONGEST :]
+    return sentences(last)[-1] if ". " in last else last

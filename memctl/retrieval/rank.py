@@ -1,4 +1,4 @@
-"""Ranking: a blend of full text and vectors, what stands around an entry, and a bounded boost. Pure functions."""
+"""Ranking: a blend of full text and vectors, the context of an entry, and a bounded boost. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,48 +23,61 @@ from memctl.core.models import (
     Route,
 )
 from memctl.core.text.terms import similarity
-from memctl.retrieval.asked import Asked
+from memctl.retrieval.cues import Cues
 from memctl.retrieval.retrieve import Candidate
-from memctl.storage.ports.search import Neighbours, Said
+from memctl.storage.ports.search import Neighbours, Origin
 
 T = TypeVar("T")
 
 SHARES: Mapping[str, float] = {"importance": 0.3, "confidence": 0.2, "reward": 0.5}
 SHARES_PRESENT: Mapping[str, float] = {"importance": 0.2, "confidence": 0.15, "reward": 0.35, "recency": 0.3}
-"""How much each quality counts in the boost; recency only where the question asks for the present."""
+"""The share of each quality in the boost; recency only if the question asks for the present."""
 
 RECENCY_HALF_LIFE_DAYS = 90.0
 
 LEAST_BEST_COSINE = 0.3
-"""Where nothing is nearer than this, the vectors know nothing of the question, and their best is no answer."""
+"""If nothing is nearer than this, the vectors are no help, and the nearest entry is no answer."""
 
 USED_SHARE, USED_RELEVANCE = 0.5, 0.4
-"""A hit counts as used with half of the best score and a word of the question in it, or near it in meaning."""
+"""A hit counts as used if it has half of the best score, and a word of the question or this relevance."""
 
 OUTSIDE_SHARE = 0.5
-"""A hit outside the route stays if it scores at least this share of the best one inside."""
+"""A hit outside the route is kept if it has at least this share of the best score inside."""
 
 
 OF_ONE_DOCUMENT = 3
-"""How many of ten hits may be passages of one document, as long as there is anything else to show."""
+"""At most this many of ten hits may be passages of one document, if there are others."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """How the two signals blend; they add up to 1. `boost` is the most by which qualities move a hit.
+    """The weights of the two signals, which add up to 1. `boost`: the most that qualities may change a score.
 
     Args:
-        document: whether the best are ordered by `by_document`.
+        document: whether to order the best hits with `by_document`.
+        languages: of the model; vectors count less for a question in another script. Empty: unknown.
     """
 
     lexical: float
     vector: float
     boost: float
     document: bool = False
+    languages: frozenset[str] = frozenset()
+
+    def suited(self, foreign: float) -> Weights:
+        """The weights for a question with this share of words in a script that the model does not know."""
+        vector = self.vector * (1 - (1 - FOREIGN_SHARE) * foreign)
+        return replace(self, lexical=1 - vector, vector=vector)
+
+
+FOREIGN_SHARE = 0.4
+"""How much of the weight of a model remains for scripts it does not know: its vectors only show which texts share
+characters, which full text shows better. Measured on Chinese with two English models; from 0.2 to 0.6 it hardly
+matters."""
 
 
 class Signals(NamedTuple):
-    """What speaks for an entry. The parts of one question's entries are comparable, and add up."""
+    """The signals of an entry. Those of one question's entries are comparable, and add up."""
 
     lexical: float = 0.0
     vector: float = 0.0
@@ -75,13 +88,19 @@ class Signals(NamedTuple):
     wish: float = 0.0
 
 
-def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, Signals]:
-    """Per row the lexical and the vector part, each signal divided by its best so that both lie in [0, weight].
+LONG, LONG_EXPONENT = 150, 0.3
+"""Terms: a longer text is about many things, and its vector is near to every question. It counts less, by the ratio to
+this power; full text has its own rule for lengths. Measured on BEAM, the only set with longer texts."""
 
-    Where one signal found nothing at all, the other has the whole weight.
+
+def blend(candidates: Sequence[Candidate], origins: Mapping[int, Origin], weights: Weights) -> dict[int, Signals]:
+    """By row the lexical and the vector part: each signal divided by its best, so that both are in [0, weight].
+
+    If one signal found nothing at all, the other has all of the weight.
     """
+    cosines = {c.key: c.cosine * (LONG / max(LONG, origins[c.key].length)) ** LONG_EXPONENT for c in candidates}
     best_lexical = max((c.lexical for c in candidates), default=0.0)
-    best_cosine = max((c.cosine for c in candidates), default=0.0)
+    best_cosine = max(cosines.values(), default=0.0)
     nearest = max(best_cosine, LEAST_BEST_COSINE)
     if best_cosine <= 0:
         weights = replace(weights, lexical=1.0, vector=0.0)
@@ -90,40 +109,40 @@ def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, Signal
     return {
         c.key: Signals(
             weights.lexical * _share(c.lexical, best_lexical),
-            weights.vector * _share(c.cosine, nearest),
+            weights.vector * _share(cosines[c.key], nearest),
         )
         for c in candidates
     }
 
 
 NEIGHBOUR_SHARE, ANSWER_SHARE = 0.2, 0.4
-"""What the better of the two messages beside one in its session adds to it, as a share of that one's own score; more,
-if that one is a short question and this what was said next."""
+"""The better of the two neighbours of a message in its session adds this share of its own score to it; the second
+share, if the neighbour is a short question and the message follows it."""
 
 LEADERS = 30
-"""So many of the best lift their neighbours; what lies further down lifts nothing to the top."""
+"""How many of the best entries add to their neighbours, so that others cannot lift anything to the top."""
 
 SESSION_SHARE, OF_SESSION = 0.4, 2
-"""What the best messages of a session add to all of it: a share of the mean of so many."""
+"""The best messages of a session add to all of it this share of the mean of so many of them."""
 
 SPEAKER_SHARE, DATE_SHARE = 0.15, 0.1
-"""What is added to a message, as a share of its score, if the question names its speaker, or its day."""
+"""Added to a message, as a share of its score, if the question names its speaker or its day."""
 
-WISH_SHARE = 0.6
-"""What is added to a standing wish where advice is wanted, as a share of its vector part: it shares few words with the
-questions it matters for."""
+WISH, WISH_SHARE, WISH_WORDS = 0.2, 0.6, 0.5
+"""Added to a standing wish or trait if advice is asked for: a constant, plus a share of its vector part, minus a share
+of its lexical part. It has few words in common with the questions it matters for, and those are of any request."""
 
 
 def leaders(signals: Mapping[int, Signals]) -> list[int]:
-    """The rows that lift others, best first."""
+    """The rows that add to their neighbours, best first."""
     return sorted(signals, key=lambda row: (-sum(signals[row]), row))[:LEADERS]
 
 
-def lifted(
-    signals: Mapping[int, Signals], said: Mapping[int, Said], neighbours: Sequence[Neighbours]
+def with_neighbours(
+    signals: Mapping[int, Signals], origins: Mapping[int, Origin], neighbours: Sequence[Neighbours]
 ) -> dict[int, Signals]:
-    """The signals with what each entry's best neighbour adds. What stands alone counts as a neighbour of its own, so
-    that a fact is not behind a message for having been said by itself."""
+    """The signals, with the part from each entry's best neighbour. An entry without a session counts as its own
+    neighbour, so that a fact does not rank below a message only because it is alone."""
     if not neighbours:
         return dict(signals)
     best: dict[int, float] = {}
@@ -133,50 +152,55 @@ def lifted(
             if other is not None and other in signals:
                 best[other] = max(best.get(other, 0.0), share * score)
     if best:
-        best |= {row: NEIGHBOUR_SHARE * sum(signals[row]) for row in leaders(signals) if not said[row].session}
+        best |= {row: NEIGHBOUR_SHARE * sum(signals[row]) for row in leaders(signals) if not origins[row].session}
     return {row: parts._replace(neighbour=best[row]) if row in best else parts for row, parts in signals.items()}
 
 
-def gathered(signals: Mapping[int, Signals], said: Mapping[int, Said]) -> dict[int, Signals]:
-    """The signals with what the best of each session adds to all of it; what stands alone is its own session's best."""
-    if not any(one.session for one in said.values()):
+def with_sessions(signals: Mapping[int, Signals], origins: Mapping[int, Origin]) -> dict[int, Signals]:
+    """The signals, with the part from the best of each session; an entry without a session counts as its own
+    session."""
+    if not any(one.session for one in origins.values()):
         return dict(signals)
     scores: dict[str, list[float]] = defaultdict(list)
     for row, parts in signals.items():
-        scores[said[row].session].append(sum(parts))
+        scores[origins[row].session].append(sum(parts))
     shares = {
         session: SESSION_SHARE * sum(sorted(of_session, reverse=True)[:OF_SESSION]) / OF_SESSION
         for session, of_session in scores.items()
         if session
     }
     return {
-        row: parts._replace(session=shares.get(said[row].session, SESSION_SHARE * sum(parts)))
+        row: parts._replace(session=shares.get(origins[row].session, SESSION_SHARE * sum(parts)))
         for row, parts in signals.items()
     }
 
 
-def favoured(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: Asked) -> dict[int, Signals]:
-    """The signals with what an entry gains by being what the wording of the question asks for."""
-    if not (asked.speakers or asked.span or asked.advice):
+def with_cues(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cues: Cues) -> dict[int, Signals]:
+    """The signals, with the parts from the cues in the question."""
+    if not (cues.speakers or cues.span or cues.advice):
         return dict(signals)
 
     def of(row: int, parts: Signals) -> Signals:
-        whole, origin = sum(parts), said[row]
+        total, origin = sum(parts), origins[row]
         return parts._replace(
-            speaker=SPEAKER_SHARE * whole if origin.speaker in asked.speakers else 0.0,
-            date=DATE_SHARE * whole if asked.at(origin.when) else 0.0,
-            wish=WISH_SHARE * parts.vector if asked.advice and origin.stands else 0.0,
+            speaker=SPEAKER_SHARE * total if origin.speaker in cues.speakers else 0.0,
+            date=DATE_SHARE * total if cues.at(origin.when) else 0.0,
+            wish=_wished(parts) if cues.advice and origin.standing else 0.0,
         )
 
     return {row: of(row, parts) for row, parts in signals.items()}
 
 
-def most(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: Asked) -> float:
-    """The largest sum that signals can come to for one question, by which they are divided to lie in [0, 1]."""
-    company = any(one.session for one in said.values())
-    whole = (1 + ANSWER_SHARE) * (1 + SESSION_SHARE) if company else 1.0
-    whole *= 1 + (SPEAKER_SHARE if asked.speakers else 0.0) + (DATE_SHARE if asked.span else 0.0)
-    return whole + max((parts.wish for parts in signals.values()), default=0.0)
+def _wished(parts: Signals) -> float:
+    return max(0.0, WISH + WISH_SHARE * parts.vector - WISH_WORDS * parts.lexical)
+
+
+def most(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cues: Cues) -> float:
+    """The largest possible sum of the signals for one question, which scales them to [0, 1]."""
+    has_sessions = any(one.session for one in origins.values())
+    total = (1 + ANSWER_SHARE) * (1 + SESSION_SHARE) if has_sessions else 1.0
+    total *= 1 + (SPEAKER_SHARE if cues.speakers else 0.0) + (DATE_SHARE if cues.span else 0.0)
+    return total + max((parts.wish for parts in signals.values()), default=0.0)
 
 
 def _share(value: float, best: float) -> float:
@@ -184,7 +208,7 @@ def _share(value: float, best: float) -> float:
 
 
 def qualities(memory: Memory, now: datetime, present: bool) -> dict[str, float]:
-    """What the boost is made of, each in [-1, 1], weighted by its share."""
+    """The parts of the boost, each in [-1, 1], weighted by its share."""
     values = {
         "importance": 2 * memory.importance - 1,
         "confidence": 2 * memory.confidence - 1,
@@ -200,37 +224,37 @@ def _recency(memory: Memory, now: datetime) -> float:
     return float(2 * 0.5 ** (times.days_between(memory.when, now) / RECENCY_HALF_LIFE_DAYS) - 1)
 
 
-OVER_SHARE = 0.15
-"""By so much of its score a fact that is over stands behind, unless the question is about a time that is over too."""
+OUTDATED_SHARE = 0.15
+"""The share of its score that an outdated fact loses, unless the question is about the past too."""
 
 
 def parts(
     signals: Signals, most: float, memory: Memory, weights: Weights, now: datetime, present: bool, past: bool = False
 ) -> dict[str, float]:
-    """The score of a hit, taken apart; the sum lies in [0, 1].
+    """The score of a hit by parts; their sum is in [0, 1].
 
-    The whole is signals / most x (1 + boost) / (1 + the largest boost): multiplied, so that what does not answer the
-    question is not lifted by being important.
+    The sum is signals / most x (1 + boost) / (1 + the largest boost). The boost multiplies, so that being important
+    does not help a hit that does not answer the question.
 
     Args:
-        present: the question asks for how things are now.
-        past: it asks for a time that is over.
+        present: the question asks for the present.
+        past: the question asks for a past time.
     """
     scale = most * (1 + weights.boost)
     scaled = {name: value / scale for name, value in signals._asdict().items()}
-    whole = sum(scaled.values())
-    moved = {name: whole * weights.boost * value for name, value in qualities(memory, now, present).items()}
-    over = not past and (memory.status == SUPERSEDED or (memory.valid_to is not None and memory.valid_to <= now))
-    return scaled | moved | {"over": -OVER_SHARE * sum([whole, *moved.values()]) if over else 0.0}
+    total = sum(scaled.values())
+    moved = {name: total * weights.boost * value for name, value in qualities(memory, now, present).items()}
+    outdated = not past and (memory.status == SUPERSEDED or (memory.valid_to is not None and memory.valid_to <= now))
+    return scaled | moved | {"outdated": -OUTDATED_SHARE * sum([total, *moved.values()]) if outdated else 0.0}
 
 
 DOCUMENT_SHARES: Mapping[str, float] = {SIMILARITY: 0.5, "recency": 0.3, "importance": 0.2}
 KEPT_A_DAY = 0.95
-"""The ranking `document`: its three parts, and what a day leaves of the recency."""
+"""The ranking `document`: its three parts, and the share of recency that is left after a day."""
 
 
 def by_document(hit: Hit, now: datetime) -> Hit:
-    """A hit with the score of the ranking `document`: similarity is its relevance; what has no date is not recent."""
+    """A hit scored by the ranking `document`, where similarity is its relevance; without a date it is not recent."""
     when = hit.memory.when
     values = {
         SIMILARITY: hit.relevance,
@@ -242,15 +266,15 @@ def by_document(hit: Hit, now: datetime) -> Hit:
 
 
 def order(hits: Sequence[Hit]) -> list[Hit]:
-    """Best first; ties by id, so that the same question always gets the same answer."""
+    """Best first; ties by id, so that the answer to a question is always the same."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.memory.memory_id))
 
 
 def spread(items: Sequence[T], document_of: Callable[[T], str], top: int) -> list[T]:
-    """The items, best first, those beyond the share of their document behind all others.
+    """The items, best first, with those beyond the share of their document at the end.
 
     Args:
-        document_of: the document an item belongs to; empty for what may stand as often as it likes.
+        document_of: the document of an item; empty for items without a limit.
     """
     share = OF_ONE_DOCUMENT * -(-top // 10)
     seen: Counter[str] = Counter()
@@ -264,11 +288,11 @@ def spread(items: Sequence[T], document_of: Callable[[T], str], top: int) -> lis
 
 
 SAME_SHARE, OF_ONE_FACT = 0.8, 3
-"""Two hits that share so many of their words say the same; how many of ten may, as long as there is something else."""
+"""Two hits with this share of common words say the same; of ten, at most so many may, if there are others."""
 
 
 def varied(hits: Sequence[Hit], words_of: Callable[[Hit], frozenset[str]], top: int) -> list[Hit]:
-    """The first `top` hits; those that say what several better ones say only where there is nothing else."""
+    """The first `top` hits; those that repeat several better ones only if there are no others."""
     share = OF_ONE_FACT * -(-top // 10)
     chosen: list[tuple[Hit, frozenset[str]]] = []
     repeated: list[Hit] = []
@@ -284,7 +308,7 @@ def varied(hits: Sequence[Hit], words_of: Callable[[Hit], frozenset[str]], top: 
 
 
 def document_of(hit: Hit) -> str:
-    """The document a hit is a passage of, empty where it is none."""
+    """The document of a passage; empty for other hits."""
     return str(hit.memory.metadata["path"]) if hit.memory.layer == LAYER_DOCUMENT else ""
 
 
@@ -294,15 +318,16 @@ def part_of(hit: Hit) -> str:
 
 
 PART_SHARE, GOOD_SHARE = 0.3, 0.5
-"""The places of an answer that each part has for itself, for hits with at least so much of the best score."""
+"""The share of an answer's places reserved for each part, for hits with at least this share of the best score."""
 
 FAIR_SHARE = 0.2
-"""… and what the best memory must have of it for one place of many: what a manual repeats does not drown it."""
+"""… and the share of it that the best memory needs for one of many places, so that a manual cannot displace it."""
 
 
 def balanced(hits: Sequence[Hit], top: int) -> list[Hit]:
-    """The hits, best first, such that no part drowns the others among the first `top`: the best few of each part that
-    are about as good as the best of all have a place there, and of many places the best memory has one in any case."""
+    """The hits, best first, but so that no part displaces the others from the first `top`: the best few of each part
+    that are about as good as the best of all get a place there, and the best memory gets one of many places in any
+    case."""
     own = -int(-PART_SHARE * top // 1)
     parts = {part: [hit for hit in hits if part_of(hit) == part] for part in (MEMORIES, MESSAGES, DOCUMENTS)}
     if sum(bool(part) for part in parts.values()) < 2:
@@ -320,11 +345,11 @@ def balanced(hits: Sequence[Hit], top: int) -> list[Hit]:
 
 
 def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool]:
-    """Follow the route as far as that costs nothing.
+    """Follow the route if that displaces no better answer.
 
     Returns:
-        the hits, best first, and whether any memory from outside the route is among the first `top`: because the routed
-        ones are too few, or because one outside is about as good. Documents are in no route: they stay by that too.
+        the hits, best first, and whether any memory outside the route is among the first `top`, because there are too
+        few routed ones or it is about as good. Documents belong to no route, so the same rule applies to them.
     """
     inside = [hit for hit in hits if _inside(hit, route)]
     best = inside[0].score if inside else 0.0
@@ -335,24 +360,24 @@ def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool
 
 def _inside(hit: Hit, route: Route) -> bool:
     if hit.memory.layer == LAYER_MESSAGE:
-        return True  # a message has no category
+        return True  # messages have no category
     layer = LAYER_REFLECTION if hit.via and not document_of(hit) else hit.memory.layer
     return layer in route.layers and (not route.categories or hit.memory.category in route.categories)
 
 
 def used(hits: Sequence[Hit]) -> list[Hit]:
-    """Of an answer's hits (best first) those that may count as an answer: the tail that any question drags along,
-    because ten were asked for, must not be kept alive by it."""
+    """The hits of an answer (best first) that count as an answer: other hits, which any question gets to fill ten
+    places, must not count as used."""
     return [h for h in hits if h.score >= USED_SHARE * hits[0].score and (h.matched or h.relevance >= USED_RELEVANCE)]
 
 
 def answered(hits: Sequence[Hit]) -> bool:
-    """Whether any of an answer's hits, in any order, may count as an answer."""
+    """Whether any of an answer's hits, in any order, counts as an answer."""
     return bool(used(sorted(hits, key=lambda hit: -hit.score)))
 
 
 def best_of_each(hits: Sequence[Hit]) -> list[Hit]:
-    """One hit a memory: its own text or its reflection, whichever matched better."""
+    """One hit per memory: its own text or its reflection, whichever matched better."""
     best: dict[str, Hit] = {}
     for hit in hits:
         held = best.get(hit.memory.memory_id)

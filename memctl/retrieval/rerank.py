@@ -1,4 +1,4 @@
-"""What a reranker's scores change: a share of each hit's own score, beside the parts that brought it there. Pure."""
+"""Reranking: the reranker's part of each score, next to the parts from the ranking. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from math import exp, log1p
 from memctl.core.models import Hit
 
 PART = "rerank"
-"""Name of the reranker's part of a score."""
+"""The name of the reranker's part of a score."""
 
 TIMES = 3
-"""A reranker reads so many times the hits that were asked for …"""
+"""A reranker reads this many times the requested number of hits …"""
 
 MOST = 100
-"""… but no more than this: each costs a pass through a network. What stands further down keeps its place behind."""
+"""… but at most this many, as each costs a pass through a network. Hits beyond keep their places."""
 
 
 def depth(top: int) -> int:
@@ -26,8 +26,8 @@ def depth(top: int) -> int:
 def shares(scores: Sequence[float]) -> list[float]:
     """Scores as shares of the best one, in [0, 1].
 
-    Rerankers give probabilities, or logits (where any lies outside of [0, 1]), which a logistic turns into these. So
-    candidates that are all as good as certain share the first place, and what the store knows of them decides.
+    Rerankers return probabilities, or logits (if any is outside [0, 1]), which a logistic function turns into these. So
+    candidates that are all nearly certain share the first place, and the other parts of the score decide.
     """
     if not scores:
         return []
@@ -39,16 +39,16 @@ def shares(scores: Sequence[float]) -> list[float]:
 
 
 def _log_logistic(logit: float) -> float:
-    """The logarithm of 1 / (1 + exp(-logit)); it stays finite where the number itself would become 0."""
+    """The logarithm of 1 / (1 + exp(-logit)); finite even if the number itself would underflow to 0."""
     return -log1p(exp(-logit)) if logit > 0 else logit - log1p(exp(logit))
 
 
 def reranked(hits: Sequence[Hit], scores: Sequence[float], weight: float) -> list[Hit]:
-    """The hits with the reranker's part; each still adds up to a score in [0, 1].
+    """The hits with the reranker's part; the parts still add up to a score in [0, 1].
 
     Args:
-        scores: of the first hits; those beyond have no such part.
-        weight: the reranker's share, 0 to 1; the parts there were have the rest.
+        scores: the scores of the first hits; others get 0.
+        weight: the reranker's share, 0 to 1; the other parts share the rest.
     """
     given = [*shares(scores), *[0.0] * (len(hits) - len(scores))]
     return [_with_part(hit, weight * share, 1 - weight) for hit, share in zip(hits, given, strict=True)]

@@ -9,24 +9,26 @@ from math import log1p
 
 from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES, Filters
 from memctl.core.text import terms
+from memctl.core.text.language import has_chinese
 from memctl.core.text.stopwords import is_stop
 from memctl.errors import ProviderError
 from memctl.providers.base import Embedder
 from memctl.storage.ports.search import Search, Vector
 
-RECENT_WORDS = 12
-"""Words of what was said before a question that are searched for: the rarest say what it is about."""
+RECENT_WORDS, OF_CHARACTERS = 12, 3
+"""How many of the rarest words of recent messages to search for, as these say what they are about. In scripts without
+spaces, a word is several terms: characters and their pairs."""
 
 FREQUENT_SHARE = 0.4
-"""Words that are in more than this share of the memories say nothing about which one is meant."""
+"""Words in more than this share of the memories do not help to tell them apart."""
 
 FREQUENT_FROM = 50
-"""… but in a store smaller than this, every share is chance."""
+"""… but in a smaller store, shares are chance."""
 
 CANDIDATES = 100
 
 _EDGES = "?!.,;:\"'()[]{}<>“”‘’«»…—–？！。，、；：（）「」『』《》"
-"""Punctuation around words says nothing, but would have a vector of its own."""
+"""Punctuation around words: it has no meaning, but would get its own vector."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,10 @@ class Question:
     """A question, prepared.
 
     Args:
-        words: its terms for full text, stop words and frequent ones left out (never down to nothing).
-        embedded: its text for the embedder, frequent words left out.
+        words: its terms for full text, without stop words and frequent ones (but never none).
+        embedded: its text for the embedder, without frequent words.
         weights: idf of each term.
-        pieces: of its words, for full text, where it is not in English.
+        pieces: pieces of its words, for full text, if it is not in English.
     """
 
     words: tuple[str, ...]
@@ -45,10 +47,26 @@ class Question:
     weights: Mapping[str, float]
     pieces: tuple[str, ...] = ()
 
+    def foreign(self, languages: Collection[str]) -> float:
+        """The share of its words, by weight, in a script of none of these languages; 0 if no language is given."""
+        whole = sum(self.weights.values())
+        if not languages or not whole:
+            return 0.0
+        known = [word.isascii() or ("zh" in languages and has_chinese(word)) for word in self.weights]
+        return 1 - sum(weight for weight, one in zip(self.weights.values(), known, strict=True) if one) / whole
+
+
+@dataclass(frozen=True)
+class Recent:
+    """The rarest words of the messages before a question, and their vector, if there is one."""
+
+    question: Question
+    vector: Vector = ()
+
 
 @dataclass(frozen=True)
 class Candidate:
-    """A match that may answer. `lexical`: bm25, 0 when no term matched; `cosine`: in [-1, 1], 0 without vectors."""
+    """A match that may answer. `lexical`: bm25, 0 if no term matched; `cosine`: in [-1, 1], 0 without vectors."""
 
     key: int
     lexical: float
@@ -56,13 +74,13 @@ class Candidate:
 
 
 def frequent(search: Search, counts: Mapping[str, int]) -> frozenset[str]:
-    """Words of which there are too many to say anything.
+    """Words that are too frequent to tell entries apart.
 
-    Memories and documents are judged apart, as far as there are enough of each: a manual repeats its subject in every
-    passage, which says nothing about the memories.
+    Memories and documents are checked separately, if there are enough of each: a manual repeats its subject in every
+    passage, which says nothing about memories.
 
     Args:
-        counts: in how many entries each word stands.
+        counts: in how many entries each word occurs.
     """
     total = search.total()
     many = {word for word, count in counts.items() if count > FREQUENT_SHARE * total}
@@ -75,31 +93,32 @@ def frequent(search: Search, counts: Mapping[str, int]) -> frozenset[str]:
 
 
 def _everywhere(parts: Sequence[tuple[int, int]]) -> bool:
-    """Whether a word is frequent in each part that is large enough: its size, and how many hold the word."""
+    """Whether a word is frequent in each part that is large enough; by the size and the count of each part."""
     judged = [count > FREQUENT_SHARE * size for size, count in parts if size >= FREQUENT_FROM]
     return bool(judged) and all(judged)
 
 
-def prepare(asked: str, counts: Mapping[str, int], total: int, frequent: Collection[str] = ()) -> Question:
-    """Take out of the question what does not tell memories apart.
+def prepare(text: str, counts: Mapping[str, int], total: int, frequent: Collection[str] = ()) -> Question:
+    """Prepare a question, without words that do not tell memories apart.
 
     Args:
-        counts: in how many entries each term of the question stands.
-        total: how many entries there are.
-        frequent: terms of which there are too many.
+        counts: in how many entries each term occurs.
+        total: the number of entries.
+        frequent: terms that are too frequent.
     """
-    words = list(dict.fromkeys(terms.terms(asked)))
-    telling = _unless_empty([w for w in words if not is_stop(w)], words)
-    rare = _unless_empty([w for w in telling if w not in frequent], telling)
-    kept = [w for w in asked.split() if not (inside := terms.terms(w)) or any(t not in frequent for t in inside)]
-    embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if terms.terms(w)))) or asked
+    words = list(dict.fromkeys(terms.terms(text)))
+    content = _unless_empty([w for w in words if not is_stop(w)], words)
+    rare = _unless_empty([w for w in content if w not in frequent], content)
+    kept = [w for w in text.split() if not (inside := terms.terms(w)) or any(t not in frequent for t in inside)]
+    embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if terms.terms(w)))) or text
     weights = {word: _idf(counts.get(word, 0), total) for word in rare}
-    return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(terms.pieces(asked))))
+    return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(terms.pieces(text))))
 
 
-def rarest(question: Question, counts: Mapping[str, int], most: int) -> Question:
-    """The question with its rarest words alone, of those that stand anywhere."""
+def rarest(question: Question, counts: Mapping[str, int]) -> Question:
+    """The question with only its `RECENT_WORDS` rarest words, of those that occur at all."""
     known = [word for word in question.words if counts.get(word)]
+    most = RECENT_WORDS * (OF_CHARACTERS if any(len(word) <= 2 and not word.isascii() for word in known) else 1)
     words = sorted(known, key=lambda word: (-question.weights[word], word))[:most]
     return replace(question, words=tuple(words), pieces=question.pieces[: 3 * most])
 
@@ -114,11 +133,11 @@ def _idf(count: int, total: int) -> float:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What may answer.
+    """The candidates for a question.
 
     Args:
-        vector: of the question; empty where vectors are not used.
-        degraded: a sentence on why vectors could not be used; empty when they could.
+        vector: the question's vector; empty if vectors are not used.
+        degraded: why vectors could not be used; empty if they could.
     """
 
     candidates: Sequence[Candidate]
@@ -127,7 +146,7 @@ class Retrieved:
 
 
 def vector_of(question: Question, embedder: Embedder | None) -> tuple[Vector, str]:
-    """The vector of a question, empty where there is none, and a sentence on why it could not be made."""
+    """The vector of a question (empty for none), and a note if it could not be computed."""
     if embedder is None or not question.words:
         return (), ""
     try:
@@ -143,28 +162,45 @@ def retrieved(
     filters: Filters,
     now: datetime,
     limit: int = CANDIDATES,
-    recent: Question | None = None,
-) -> Sequence[Candidate]:
-    """Entries found by either signal, with the scores of both; as many of documents as of everything else.
+    before: Recent | None = None,
+) -> Retrieved:
+    """Entries found by either signal, with the scores of both; as many documents as other entries.
 
     Args:
-        limit: candidates of each signal and part.
-        recent: what was said before the question, which adds to what its words find.
+        limit: the number of candidates of each signal and part.
+        before: the messages before the question, which add to its own matches.
     """
     pools = _pools(search, filters)
-    search.expect_nearest(vector, pools, now, limit)
+    if before is None:
+        search.expect_nearest(vector, pools, now, limit)
     lexical = _lexical(search, pools, question, now, limit)
-    if recent is not None and recent.words:
-        lexical = _with_recent(lexical, _lexical(search, pools, recent, now, limit))
+    if before is not None:
+        share = RECENT_SHARE * unanswered(question, lexical)
+        vector = _blended(vector, before.vector, share)
+        search.expect_nearest(vector, pools, now, limit)
+        lexical = _with_recent(lexical, _lexical(search, pools, before.question, now, limit), share)
     if not len(vector):
-        return _joined(lexical, {})
+        return Retrieved(_joined(lexical, {}))
     cosines = {s.key: s.score for pool in pools for s in search.nearest(vector, pool, now, limit)}
     cosines |= search.cosines(vector, lexical.keys() - cosines.keys())
-    return _joined(lexical, cosines)
+    return Retrieved(_joined(lexical, cosines), vector)
 
 
-RECENT_SHARE = 0.4
-"""How much what was said before a question counts beside it, in each signal (docs/models.md)."""
+RECENT_SHARE, ANSWERED = 0.7, 0.8
+"""The most that recent messages count relative to the question in each signal, if its own words match nothing; the
+less, the more they match. A best hit with `ANSWERED` of their weight leaves nothing, see docs/models.md."""
+
+
+def unanswered(question: Question, lexical: Mapping[int, float]) -> float:
+    """How little the words of a question match, in [0, 1]: 1 if no entry has any of them.
+
+    A question that names its subject need not be about the messages before it; "And then?" is.
+
+    Args:
+        lexical: bm25 of the matches, which for a text of usual length is the sum of the weights of its words.
+    """
+    total = sum(question.weights.values())
+    return max(0.0, 1 - max(lexical.values(), default=0.0) / (ANSWERED * total)) if total else 1.0
 
 
 def _lexical(
@@ -174,31 +210,31 @@ def _lexical(
     return {s.key: s.score for pool in pools for s in search.full_text(words, pool, now, limit)}
 
 
-def _with_recent(question: Mapping[int, float], recent: Mapping[int, float]) -> dict[int, float]:
-    """Scores of the question with a share of those of what was said before it, each measured by its best."""
+def _with_recent(question: Mapping[int, float], recent: Mapping[int, float], share: float) -> dict[int, float]:
+    """Scores of the question plus a share of those of recent messages, each relative to its best."""
     best, other = max(question.values(), default=0.0), max(recent.values(), default=0.0)
     if not (best and other):
         return dict(question or recent)
-    rows = question.keys() | recent.keys()
-    return {row: question.get(row, 0.0) + RECENT_SHARE * best / other * recent.get(row, 0.0) for row in rows}
+    rows = question.keys() | recent.keys() if share else question.keys()
+    return {row: question.get(row, 0.0) + share * best / other * recent.get(row, 0.0) for row in rows}
 
 
-def between(question: Vector, recent: Vector) -> Vector:
-    """A vector near the question's, drawn to that of what was said before it."""
+def _blended(question: Vector, recent: Vector, share: float) -> Vector:
+    """The question's vector, moved towards that of recent messages."""
     if not len(question) or not len(recent):
         return question
-    return [q + RECENT_SHARE * r for q, r in zip(question, recent, strict=True)]
+    return [q + share * r for q, r in zip(question, recent, strict=True)]
 
 
-def strangers(search: Search, vector: Vector, rows: Collection[int]) -> list[Candidate]:
-    """Candidates that only their neighbours brought: how near they are tells which of them are worth it."""
+def from_neighbours(search: Search, vector: Vector, rows: Collection[int]) -> list[Candidate]:
+    """Candidates that are only neighbours of others, with their cosines."""
     cosines = search.cosines(vector, rows) if vector and rows else {}
     return [Candidate(row, 0.0, cosines.get(row, 0.0)) for row in sorted(rows)]
 
 
 def _pools(search: Search, filters: Filters) -> Sequence[Filters]:
-    """Memories, messages and documents are looked through apart: a thousand passages cannot keep a memory from being a
-    candidate."""
+    """Memories, messages and documents are searched separately, so that a thousand passages cannot keep a memory from
+    being a candidate."""
     others = [] if filters.only else [part for part in (MESSAGES, DOCUMENTS) if search.has(part)]
     return [replace(filters, only=part) for part in (MEMORIES, *others)] if others else [filters]
 
@@ -209,13 +245,13 @@ def _joined(lexical: Mapping[int, float], cosines: Mapping[int, float]) -> list[
 
 
 def coverage(question: Question, present: Collection[str]) -> tuple[float, tuple[str, ...]]:
-    """The idf-weighted share of the question's terms that are among those of a text, in [0, 1], and these terms."""
+    """The idf-weighted share of the question's terms that a text has, in [0, 1], and these terms."""
     matched = tuple(word for word in question.words if word in present)
-    whole = sum(question.weights.values())
-    return (sum(question.weights[word] for word in matched) / whole if whole else 0.0), matched
+    total = sum(question.weights.values())
+    return (sum(question.weights[word] for word in matched) / total if total else 0.0), matched
 
 
-def telling_terms(asked: str) -> Sequence[str]:
-    """The terms of a question that say something."""
-    words = list(dict.fromkeys(terms.terms(asked)))
+def content_terms(text: str) -> Sequence[str]:
+    """The content words of a question, as terms."""
+    words = list(dict.fromkeys(terms.terms(text)))
     return _unless_empty([word for word in words if not is_stop(word)], words)

@@ -1,6 +1,6 @@
-"""Routing a question: its intent by its form, its domain by the memories that are nearest to it.
+"""Routing a question: its intent by its form, its domain by the nearest memories.
 
-A route is advice: `rank.routed` follows it only where that cannot hide a good answer.
+A route is only advice: `rank.routed` follows it if that cannot hide a good answer.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
 }
 
 CATEGORIES_OF_INTENT: Mapping[str, tuple[str, ...]] = {DECIDE: ("preference", "strategy"), REFLECT: ("strategy",)}
-"""Categories that count for an intent whatever the domain: decisions need constraints and what worked before."""
+"""Categories that count for an intent in any domain: decisions need constraints and what worked before."""
 
 NEAREST, CLEAR_SHARE = 5, 0.5
-"""So many of the nearest memories have a say in the domain, each by how near it is, and what one category must have."""
+"""How many of the nearest memories determine the domain, weighted by nearness, and the share that a category needs."""
 
 
 @cache
@@ -38,10 +38,10 @@ def _present() -> re.Pattern[str]:
 
 
 def domain(near: Iterable[tuple[str, float]]) -> str:
-    """The category that the memories nearest to a question speak for; empty where none has a clear share.
+    """The category of most of the memories nearest to a question; empty if none has a clear share.
 
     Args:
-        near: the category of each memory that may answer, empty where it has none, and how near it is.
+        near: the category of each candidate, empty for none, and its nearness.
     """
     nearest = sorted(((weight, name) for name, weight in near if name), reverse=True)[:NEAREST]
     shares: dict[str, float] = defaultdict(float)
@@ -51,14 +51,15 @@ def domain(near: Iterable[tuple[str, float]]) -> str:
     return best if best and shares[best] >= CLEAR_SHARE * sum(shares.values()) else ""
 
 
-def towards(route: Route, domain: str) -> Route:
-    """The route with the categories to look in; all where there is no domain."""
+def with_domain(route: Route, domain: str) -> Route:
+    """The route with the categories to search; all without a domain."""
     categories = (domain, *CATEGORIES_OF_INTENT.get(route.intent, ())) if domain else ()
     return replace(route, categories=tuple(dict.fromkeys(categories)))
 
 
 def route(question: str) -> Route:
-    """What the wording of a question says: its intent, the layers to look in, and whether it asks for the present."""
+    """The route from the wording of a question: its intent, the layers to search, and whether it asks for the
+    present."""
     name, cue = intent(question)
     present = _present().search(question) is not None
     return Route(name, (), LAYERS[name], (cue,) if cue else (), present)

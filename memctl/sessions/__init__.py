@@ -1,1 +1,1 @@
-"""Sessions: the window of a conversation, what makes room in it, and what is learned when it ends."""
+"""Sessions: the window of a conversation, compacting it, and learning from its messages."""

@@ -1,4 +1,4 @@
-"""Making room in a conversation over a limit: offload, queue what leaves, summarize it."""
+"""Compacting a conversation over a limit: offload large texts, evict messages to the queue, summarize them."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:  # imported here, the rules of windows would slow down the sta
 
 @dataclass
 class _Request:
-    """Summarizes nothing, and remembers what it was last asked to summarize."""
+    """Summarizes nothing, and records the last request."""
 
     previous: str = ""
-    gone: tuple[Message, ...] = ()
+    evicted: tuple[Message, ...] = ()
     budget: int = 0
 
-    def __call__(self, previous: str, gone: Sequence[Message], budget: int) -> str:
-        self.previous, self.gone, self.budget = previous, tuple(gone), budget
+    def __call__(self, previous: str, evicted: Sequence[Message], budget: int) -> str:
+        self.previous, self.evicted, self.budget = previous, tuple(evicted), budget
         return ""
 
 
 class Compacting(Windows):
-    """Conversations within limits."""
+    """Keeps conversations within limits."""
 
     def limits(self, budget: int | None = None) -> Limits:
         """The limits of a conversation, from the settings.
 
         Args:
-            budget: tokens of the context built from it; the setting `context_tokens` otherwise.
+            budget: tokens of the context built from it; default: the setting `context_tokens`.
         """
         from memctl.core.limits import Limits
 
@@ -55,7 +55,7 @@ class Compacting(Windows):
         )  # fmt: skip
 
     def is_over(self, messages: Sequence[Message], policy: str = "", *, budget: int | None = None) -> bool:
-        """Whether a conversation has to be compacted; `budget` as for `limits`."""
+        """Whether a conversation must be compacted; `budget` as for `limits`."""
         from memctl.sessions import window
 
         limits = self.limits(budget)
@@ -70,14 +70,14 @@ class Compacting(Windows):
         use_model: bool = True,
         now: datetime | None = None,
     ) -> tuple[Compacted, tuple[str, ...]]:
-        """Make room in a conversation over a limit; messages are queued before they leave.
+        """Compact a conversation that is over a limit; messages are queued before they leave the window.
 
         Args:
-            policy: instead of the setting `window_policy`.
+            policy: overrides the setting `window_policy`.
             budget: as for `limits`.
 
         Returns:
-            what was done, and notes on why rules replaced the model.
+            what was done, and a note if rules replaced the model.
 
         Raises:
             NotFoundError: no such session.
@@ -94,7 +94,7 @@ class Compacting(Windows):
         drafts, notes = self._model_summary(session_id, messages, policy, limits) if use_model else ({}, ())
 
         def decide(session: Session) -> tuple[Session, Compacted]:
-            session = self._begun(session, now)
+            session = self._started(session, now)
             before = identified(kept.with_derived_ids(messages_of(session), session.session_id))
             compacted = self._compacted(session.session_id, before, policy, limits, self._summarizing(drafts))
             if compacted.messages == before:
@@ -118,20 +118,22 @@ class Compacting(Windows):
         )  # fmt: skip
 
     def _summarizing(self, drafts: Mapping[str, str]) -> Summarize:
-        """Summaries by rules, or the model's draft where it covers exactly these messages."""
+        """Summaries by rules, or the model's draft if it covers exactly these messages."""
         from memctl.sessions import summary
 
-        def summarize(previous: str, gone: Sequence[Message], budget: int) -> str:
-            return drafts.get(_key(previous, gone)) or summary.by_rules(previous, _clean(gone), budget, self._count)
+        def summarize(previous: str, evicted: Sequence[Message], budget: int) -> str:
+            return drafts.get(_key(previous, evicted)) or summary.by_rules(
+                previous, _clean(evicted), budget, self._count
+            )
 
         return summarize
 
     def _model_summary(
         self, session_id: str, messages: Sequence[Message], policy: str, limits: Limits
     ) -> tuple[dict[str, str], tuple[str, ...]]:
-        """The model's summary of what is about to leave, by its key, and notes. The model is asked without a lock.
+        """The model's summary of the messages to evict, by its key, and notes. No lock is held meanwhile.
 
-        It is asked only where compressing by rules leaves more than half.
+        The model is called only if compressing by rules leaves more than half.
         """
         from memctl.sessions import summary, window
 
@@ -140,24 +142,24 @@ class Compacting(Windows):
             return {}, (f"summarized by rules: {problem}",) if problem else ()
         request = _Request()
         self._compacted(session_id, messages, policy, limits, request)
-        previous, gone, budget = request.previous, request.gone, request.budget
-        if not window.needs_model(gone, limits, self._count):
+        previous, evicted, budget = request.previous, request.evicted, request.budget
+        if not window.needs_model(evicted, limits, self._count):
             return {}, ()
         answer = self._engine.ask(
-            summary.prompt(previous, _clean(gone), budget),
-            lambda text: summary.from_model(text, previous, gone, budget, self._count),
+            summary.prompt(previous, _clean(evicted), budget),
+            lambda text: summary.from_model(text, previous, evicted, budget, self._count),
             attempts=1,
         )
-        return {_key(previous, gone): answer.value} if answer.value else {}, answer.notes("summarized by rules")
+        return {_key(previous, evicted): answer.value} if answer.value else {}, answer.notes("summarized by rules")
 
 
 def _clean(messages: Sequence[Message]) -> list[Message]:
-    """Messages without the memories that were inserted into them: recalled text is not part of the conversation."""
+    """Messages without recalled memories, which are not part of the conversation."""
     from memctl.core.messages import cleaned
 
     return [cleaned(message, without_recalled) for message in messages]
 
 
-def _key(previous: str, gone: Sequence[Message]) -> str:
-    """Identifies what a summary covers, by text: messages of other programs have no ids before they are written."""
-    return digest([previous, [(message.role, message.whole_text) for message in gone]])
+def _key(previous: str, evicted: Sequence[Message]) -> str:
+    """Identifies the messages that a summary covers, by text, as messages of other programs have no ids yet."""
+    return digest([previous, [(message.role, message.full_text) for message in evicted]])

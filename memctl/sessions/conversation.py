@@ -52,18 +52,18 @@ class Conversation:
         allow_secret: bool = False,
         keep: bool = True,
     ) -> Message:
-        """Add a message: first to the transcript, then to the window. Room is made later.
+        """Add a message: first to the transcript, then to the window. Compacting comes later.
 
         Args:
-            message: a text, a message of OpenAI's API, one of a session's file, or a `Message`.
+            message: a text, a message in OpenAI's form or in that of session files, or a `Message`.
             role: the role of a text.
             allow_secret: keep it even if a part of it looks like a secret.
-            keep: whether it is recorded.
+            keep: whether to record it.
 
         Raises:
-            InvalidDataError: it is not a message.
+            InvalidDataError: it is not a valid message.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`. In tool calls and their
-                results secrets are masked instead: their author cannot rephrase them.
+                results, secrets are masked instead, as their author cannot rephrase them.
         """
         return self.extend([_message(message, role, metadata)], now=now, allow_secret=allow_secret, keep=keep)[0]
 
@@ -75,7 +75,7 @@ class Conversation:
         allow_secret: bool = False,
         keep: bool = True,
     ) -> list[Message]:
-        """Add several messages at once; none where one is refused."""
+        """Add several messages at once; if one is refused, none is added."""
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
         new = [_guarded(_message(message, "user", None), policy).at(now) for message in messages]
@@ -83,17 +83,17 @@ class Conversation:
         recorded = keep and self.keep and not self._engine.conversations.is_paused(self.session_id)
 
         def decide(session: Session) -> tuple[Session, list[Message]]:
-            session = self._sessions._begun(session, now, durable=recorded)
-            held = kept.with_derived_ids(messages_of(session), self.session_id)
+            session = self._sessions._started(session, now, durable=recorded)
+            earlier = kept.with_derived_ids(messages_of(session), self.session_id)
             ids = self._sessions._sent_again(session, new) if recorded else []
             again = [message.with_note(id=message_id) for message_id, message in zip(ids, new, strict=False)]
-            whole = identified([*held, *again, *new[len(again) :]])
+            messages = identified([*earlier, *again, *new[len(again) :]])
             added = [
-                each if recorded and not confirms_forgetting(each, whole) else each.with_note(recorded=False)
-                for each in whole[len(held) :]
+                each if recorded and not confirms_forgetting(each, messages) else each.with_note(recorded=False)
+                for each in messages[len(earlier) :]
             ]
-            self._sessions._kept(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
-            window = [*whole[: len(held)], *added]
+            self._sessions._record(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
+            window = [*messages[: len(earlier)], *added]
             return with_messages(session, window), window
 
         idle = self._sessions.close_idle(now) if begins else []
@@ -105,13 +105,13 @@ class Conversation:
         return window[len(window) - len(new) :]
 
     def get(self, last: int | None = None) -> list[Message]:
-        """The messages, or the `last` of them; none where there is no such session."""
+        """The messages, or the `last` of them; empty if there is no such session."""
         session = self._storage.load_if_exists(self.session_id)
-        messages = list(messages_of(self._sessions._settled(session))) if session else []
+        messages = list(messages_of(self._sessions._without_queued(session))) if session else []
         return messages if last is None else messages[len(messages) - min(last, len(messages)) :]
 
     def openai(self) -> list[dict[str, Any]]:
-        """The messages in the form of OpenAI's API; none of a session that another user wrote."""
+        """The messages in OpenAI's form; none of a session that another user wrote."""
         from memctl.core.messages import to_openai
 
         session = self._storage.load_if_exists(self.session_id)
@@ -120,12 +120,12 @@ class Conversation:
         return [each for message in self.get() for each in to_openai(message)]
 
     def delete(self, which: int | str, *, now: datetime | None = None) -> list[Message]:
-        """Delete a message, by its place or its id; nothing is learned from it.
+        """Delete a message, by its position or its id; nothing is learned from it.
 
-        A tool call and its result go together.
+        A tool call and its result are deleted together.
 
         Returns:
-            the deleted messages; empty where there was no such message.
+            the deleted messages; empty if there was no such message.
         """
         from memctl.sessions.window import units
 
@@ -135,9 +135,9 @@ class Conversation:
             at = next((at for at in places if which in messages[at].ids), None) if isinstance(which, str) else which
             if at is None or not -len(messages) <= at < len(messages):
                 return session, []
-            going = next(unit for unit in units(messages) if at % len(messages) in unit)
-            left = [messages[place] for place in places if place not in going]
-            return with_messages(session, left), [messages[place] for place in going]
+            unit_of = next(unit for unit in units(messages) if at % len(messages) in unit)
+            left = [messages[place] for place in places if place not in unit_of]
+            return with_messages(session, left), [messages[place] for place in unit_of]
 
         now = now or times.utc_now()
         deleted = self._sessions.change(self.session_id, decide, now)
@@ -148,7 +148,7 @@ class Conversation:
         """Delete all messages, including those of this run that left the window; nothing is learned from them.
 
         Returns:
-            how many were in the window.
+            the number of messages in the window.
         """
         now = now or times.utc_now()
 
@@ -167,10 +167,10 @@ class Conversation:
         return size(self.get(), self._sessions._count)
 
     def flush(self, *, budget: int | None = None, now: datetime | None = None) -> Compacted | None:
-        """Wait for the thread, then make room; None where there is enough.
+        """Wait for the thread, then compact; None if that is not needed.
 
         Args:
-            budget: tokens of the context built from it; the setting `context_tokens` otherwise.
+            budget: tokens of the context built from it; default: the setting `context_tokens`.
         """
         self._wait()
         if not self._sessions.is_over(self.get(), budget=budget):
@@ -178,7 +178,7 @@ class Conversation:
         return self._sessions.compact(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
-        """End the thread, after a limited wait."""
+        """Stop the thread, after a limited wait."""
         if self._worker:
             self._worker.close()
             self._worker = None

@@ -1,6 +1,6 @@
-"""Episodes of conversations: from messages that left a window, or remained at a session's end.
+"""Episodes of conversations: from messages evicted from a window, or left at a session's end.
 
-Rules take the summary from the messages. A language model's draft is scored, and asked for again when it is poor.
+Rules take the summary from the messages. A language model's draft is scored, and requested again if it is poor.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from memctl.core.tagged import as_json
 from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
 from memctl.core.text.shortening import one_line, shortened
+from memctl.extraction.bare_values import bare_value
 from memctl.providers.answers import conversation
-from memctl.sessions.summary import QUESTION, as_data, invents_numbers, telling
+from memctl.sessions.summary import QUESTION, as_data, content_words, invents_numbers
 from memctl.sessions.topics import key_topics
 
 LONGEST = {"en": 200, "zh": 50}
-"""Characters of a summary."""
+"""The most characters of a summary."""
 
 GOOD_ENOUGH = 0.6
 SOURCE = "conversation"
 
 IMPORTANCE, WITH_TOOLS, WITH_PREFERENCE = 0.5, 0.6, 0.8
-"""Importance at writing: 0.5, with tools 0.6, with a preference 0.8."""
+"""The importance of a new episode: without tools, with tools, and with a preference."""
 
 _MOST = 5
 _LEAST_TERMS = 3
@@ -81,11 +82,11 @@ def memory_of(draft: Draft, messages: Sequence[Message], queue_id: str, session_
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
     """The messages without system messages, summaries and empty ones."""
-    return [m for m in messages if m.role != SYSTEM and not m.is_summary and (m.whole_text.strip() or m.calls)]
+    return [m for m in messages if m.role != SYSTEM and not m.is_summary and (m.full_text.strip() or m.calls)]
 
 
 def _calls(messages: Sequence[Message]) -> list[ToolCall]:
-    """The tool calls, without those that made memctl forget something."""
+    """The tool calls, except those that made memctl forget something."""
     return [call for message in messages for call in message.calls if not forgets(call.name)]
 
 
@@ -132,7 +133,8 @@ def _outcomes(messages: Sequence[Message]) -> list[str]:
 
 
 def _following(messages: Sequence[Message], at: int, text: str) -> Sequence[Message]:
-    """The messages that may answer a user's sentence: all later ones; for a question, those before the user's next."""
+    """The messages that may answer a user's sentence: all later ones; for a question, those before the next of the
+    user."""
     later = messages[at + 1 :]
     return list(takewhile(lambda message: message.role != USER, later)) if QUESTION.search(text) else later
 
@@ -144,13 +146,13 @@ def _arguments(given: Any) -> str:
 
 
 def _summary(messages: Sequence[Message], language: str) -> str:
-    """The user's sentence with the most terms, then the last outcome after it, as far as there is room."""
+    """The user's sentence with the most terms, others that state something, and the last outcome, as there is room."""
     limit = LONGEST[language]
     users = [(at, text) for at, m in enumerate(messages) if m.role == USER for text in sentences(m.text)]
     requests = [(at, text) for at, text in users if not _GREETING.match(text)]
-    others = [text for m in messages for text in sentences(m.whole_text)]
+    others = [text for m in messages for text in sentences(m.full_text)]
     calls = [call.name for call in _calls(messages)]
-    place, first = max(requests, key=lambda pair: min(len(telling(pair[1])), 8), default=(-1, ""))
+    place, first = max(requests, key=lambda pair: min(len(content_words(pair[1])), 8), default=(-1, ""))
     first = first or (others or calls or ["…"])[0]
     last = next((text for text in reversed(_outcomes(_following(messages, place, first))) if text != first), "")
     joint = "→" if language == "zh" else " → "
@@ -158,12 +160,30 @@ def _summary(messages: Sequence[Message], language: str) -> str:
         room = max(limit // 2, limit - len(last) - len(joint))
         first = shortened(first, room)
         last = shortened(last, limit - len(first) - len(joint))
-    return shortened(joint.join(filter(None, (first, last))), limit)
+    room = limit - len(first) - (len(joint) + len(last) if last else 0)
+    said = " ".join(_with_others(first, [text for _, text in requests if text != last], room))
+    return shortened(joint.join(filter(None, (said, last))), limit)
+
+
+_TELLS = 3
+"""The least number of terms of a sentence that adds something to a summary."""
+
+
+def _with_others(first: str, requests: Sequence[str], room: int) -> list[str]:
+    """A sentence with others of the user that state something, in order, as far as there is room. A correction that
+    gives only a value counts as stating something."""
+    chosen = [first]
+    for text in dict.fromkeys(requests):
+        states = len(content_words(text)) >= _TELLS and not QUESTION.search(text)
+        if text != first and (states or bare_value(text)) and len(text) + 1 <= room:
+            chosen.append(text)
+            room -= len(text) + 1
+    return sorted(chosen, key=lambda text: requests.index(text) if text in requests else -1)
 
 
 # By a language model
 
-TASK = """Write the record of this part of a conversation: `summary` (what was wanted and what came of it, at most
+TASK = """Write the record of this part of a conversation: `summary` (the request and its outcome, at most
 {limit} characters; not a retelling, and never empty phrases such as "the user asked a question"), `key_topics` (1 to 6
 words of the conversation), `actions_taken`, `outcomes` (0 to 5 short sentences each), `importance` (0 to 1: 0.8 for a
 success or a new preference, 0.9 for a failure, else 0.5). Write in the language of the conversation. Use only what
@@ -184,7 +204,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """The prompt that asks a model for an episode."""
+    """The prompt for an episode by a model."""
     messages = spoken(messages)
     limit = LONGEST[language_of(*(message.text for message in messages))]
     return conversation(TASK.format(limit=limit), as_json("conversation", as_data(messages)))
@@ -215,19 +235,19 @@ def _flat(texts: Sequence[str]) -> list[str]:
 
 
 def score(draft: Draft, messages: Sequence[Message]) -> tuple[float, str]:
-    """How good a draft is, in [0, 1], and its worst fault.
+    """The quality of a draft, in [0, 1], and its worst fault.
 
     0.4 x the share of the summary's terms that are in the conversation (0 if it invents a number), 0.2 for a length
-    within the limit, 0.2 for at least three terms, 0.2 x the share of its topics that stand there.
+    within the limit, 0.2 for at least three terms, 0.2 x the share of its topics that are there.
     """
-    source = "\n".join([m.whole_text + " ".join(c.name + _arguments(c.input) for c in m.calls) for m in messages])
-    known, words = telling(source), telling(draft.summary)
+    source = "\n".join([m.full_text + " ".join(c.name + _arguments(c.input) for c in m.calls) for m in messages])
+    known, words = content_words(source), content_words(draft.summary)
     invented = invents_numbers(draft.summary, source)
     grounded = 0.0 if invented or not words else len(words & known) / len(words)
     limit = LONGEST[language_of(source)]
-    topics = [bool(telling(topic) & known) or topic in source for topic in draft.key_topics]
+    topics = [bool(content_words(topic) & known) or topic in source for topic in draft.key_topics]
     parts = {
-        "the summary says what the conversation does not say": 0.4 * grounded,
+        "the summary says things that the conversation does not": 0.4 * grounded,
         f"the summary is empty or longer than {limit} characters": 0.2 * (0 < len(draft.summary) <= limit),
         "the summary says too little": 0.2 * (len(words) >= _LEAST_TERMS),
         "the topics are not in the conversation": 0.2 * (sum(topics) / len(topics) if topics else 0),

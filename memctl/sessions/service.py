@@ -1,4 +1,4 @@
-"""Ending sessions, by hand or when idle; flushing what adding messages left for later."""
+"""Ending sessions, on request or when idle, and the deferred work of sessions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:  # imported here, the rules of windows would slow down the sta
     from memctl.sessions.window import Compacted
 
 ENDED, IDLE = "ended", "idle"
-"""Why messages are in the queue: their session was ended by hand, or as idle."""
+"""Why messages are queued: their session was ended, or was idle."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A session that was ended.
+    """The result of ending a session.
 
     Args:
-        left_out: messages that were too few for an episode; facts were learned from them, too.
-        kept: whether its file stays, for components of other programs or the current task.
+        left_out: the number of messages that were too few for an episode; facts are still learned from them.
+        kept: whether its file was kept, for components of other programs or the current task.
     """
 
     session_id: str
@@ -51,18 +51,18 @@ class Flushed:
 
 
 class Sessions(Compacting, Learning):
-    """All that can be done with sessions, as `store.sessions`."""
+    """Sessions: `store.sessions`."""
 
     def end(
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
     ) -> Ended:
-        """End a session: queue its messages, remove it, and learn from what waits of it.
+        """End a session: queue its messages, remove it, and learn from its queue.
 
         Facts are learned from every message. The remaining messages become an episode if there are at least
         `session_least_messages`; evicted messages always do. The current task is not ended: see `Tasks`.
 
         Args:
-            wait: False: only queue the messages, for `learn_pending` and `maintain`.
+            wait: if false, only queue the messages, for `learn_pending` and `maintain`.
 
         Raises:
             NotFoundError: no such session.
@@ -76,7 +76,7 @@ class Sessions(Compacting, Learning):
         return replace(ended, learned=tuple(learned))
 
     def _close(self, session_id: str, reason: str, now: datetime) -> Ended:
-        """Queue the messages of a session and remove it. The next call finishes what a crash cuts short."""
+        """Queue the messages of a session and remove it. The next call completes an interrupted one."""
         from memctl.sessions.episodes import spoken
 
         session_id = check_session_id(session_id)
@@ -84,7 +84,7 @@ class Sessions(Compacting, Learning):
             stored = self._storage.load_if_exists(session_id)
             if stored is None or (reason == IDLE and not self._is_idle(stored, now)):
                 return Ended(session_id, kept=stored is not None)
-            session = self._begun(self._settled(stored), now)
+            session = self._started(self._without_queued(stored), now)
             messages = identified(rules.with_derived_ids(messages_of(session), session_id))
             recorded = spoken([message for message in messages if not message.is_unrecorded])
             enough = len(recorded) >= self._engine.settings.session_least_messages
@@ -107,7 +107,7 @@ class Sessions(Compacting, Learning):
         return worth_ending and old
 
     def close_idle(self, now: datetime | None = None) -> list[Ended]:
-        """End idle sessions: their messages are queued, to be learned from later."""
+        """End idle sessions and queue their messages for learning."""
         now = now or times.utc_now()
         return [self._close(session_id, IDLE, now) for session_id in self.idle(now)]
 
@@ -124,9 +124,9 @@ class Sessions(Compacting, Learning):
             return False
 
     def flush(self, *, use_model: bool = True, now: datetime | None = None) -> Flushed:
-        """Do what adding messages left for later: make room, end idle sessions, learn from the queue.
+        """Do the deferred work: compact windows, end idle sessions, learn from the queue.
 
-        Unreadable sessions, and those locked for too long, are left for the next time and noted.
+        Sessions that are unreadable, or locked for too long, are skipped with a note.
         """
         now = now or times.utc_now()
         compacted: dict[str, Compacted] = {}
@@ -147,12 +147,12 @@ class Sessions(Compacting, Learning):
         return Flushed(compacted, tuple(ended), tuple(learned), tuple(notes))
 
     def conversation(self, session_id: str = MAIN, *, background: bool = False, keep: bool = True) -> Conversation:
-        """The messages of a session, which begins with its first message.
+        """The messages of a session; the first message starts it.
 
         Args:
-            background: make room in a thread where a message needs it; otherwise the next flush does.
-            keep: record the messages: they also go into the transcript, and memories are learned from them. Otherwise
-                they are in the window only.
+            background: compact in a thread when needed; otherwise the next flush does.
+            keep: record the messages: put them into the transcript and learn from them. Otherwise they are only in the
+                window.
 
         Raises:
             UsageError: the id is malformed.
@@ -170,7 +170,7 @@ class Sessions(Compacting, Learning):
         transcripts.
 
         Returns:
-            the ids that were deleted from the transcripts.
+            the ids deleted from the transcripts.
         """
         now = now or times.utc_now()
         self.drop_messages(message_ids, now)
@@ -180,7 +180,7 @@ class Sessions(Compacting, Learning):
         """Create an empty session.
 
         Raises:
-            ConflictError: it exists.
+            ConflictError: it exists already.
         """
 
         def begin(before: Session) -> tuple[Session, None]:

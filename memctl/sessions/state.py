@@ -1,4 +1,4 @@
-"""The components of a session that memctl writes: the conversation, the current task, and notes on the two."""
+"""The components of a session that memctl writes: the conversation, the current task, and notes on both."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def with_task(session: Session, task: Task | None) -> Session:
 
 
 def queued_in(session: Session) -> list[str]:
-    """Queue ids of groups that are known to have left the session."""
+    """The ids of queued groups that the session notes."""
     names = _notes(session).get("queued")
     return [str(name) for name in names] if isinstance(names, list) else []
 
@@ -74,25 +74,25 @@ def noting_queued(session: Session, names: Sequence[str]) -> Session:
 
 
 def run_of(session: Session) -> str:
-    """The id of the run in which the session's messages are kept; empty before the first message."""
+    """The id of the run of the session's messages; empty before the first message."""
     run = _notes(session).get("run")
     return run if isinstance(run, str) else ""
 
 
 def in_run(session: Session, run: str) -> Session:
-    """The session in a run; in none where `run` is empty."""
+    """The session with its run; without one if `run` is empty."""
     return _noting(session, "run", run)
 
 
 def noting_task(session: Session, task: Task) -> Session:
-    """The session with a note of the task as it was before it was closed, for `undo`."""
+    """The session with a copy of the task before it was closed, for `undo`."""
     from memctl.tasks.state import to_state
 
     return _noting(session, _BEFORE, to_state(task))
 
 
 def task_before(session: Session, task_id: str) -> Task | None:
-    """The task of this id as it was before it was closed; None where there is no note of it."""
+    """The task with this id as it was before it was closed; None if there is no copy."""
     from memctl.tasks.state import from_state
 
     state = _notes(session).get(_BEFORE)
@@ -105,7 +105,7 @@ def _notes(session: Session) -> Mapping[str, Any]:
 
 
 def _noting(session: Session, name: str, value: Any) -> Session:
-    """The session with a note; without it where the value is empty."""
+    """The session with a note; without it if the value is empty."""
     notes = {**_notes(session), name: value}
     if not value:
         notes.pop(name)
@@ -113,7 +113,7 @@ def _noting(session: Session, name: str, value: Any) -> Session:
 
 
 def is_needed(session: Session) -> bool:
-    """Whether a session holds anything but an empty conversation: a task, or data of another program."""
+    """Whether a session has more than an empty conversation: a task, or data of another program."""
     memory = memory_component(session)
     state = session.components.get(memory)
     more = set(state) - {"messages"} if isinstance(state, Mapping) else set()

@@ -1,6 +1,6 @@
-"""The rolling summary that replaces messages which left the window, by rules or by a language model.
+"""The rolling summary that replaces evicted messages, by rules or by a language model.
 
-It builds on the previous summary and holds decisions and their reasons, facts and figures, preferences and corrections,
+It builds on the previous summary and keeps decisions and their reasons, facts and figures, preferences and corrections,
 and the state of the task.
 """
 
@@ -22,7 +22,7 @@ from memctl.core.text.terms import terms
 from memctl.providers.answers import conversation
 
 LEAST_SHARE = 0.2
-"""A summary by rules fills at least this share of its budget, with a shortened line if need be."""
+"""A summary by rules fills at least this share of its budget, if necessary with a shortened line."""
 
 LONGEST_LINE = {"en": 300, "zh": 120}
 _LEAST_CUT = 12
@@ -51,18 +51,18 @@ _SIGNS: Sequence[tuple[float, re.Pattern[str]]] = tuple(
 )  # fmt: skip
 _OF_ROLE = {USER: 1.0, ASSISTANT: 0.0, TOOL: -1.0}
 _OF_QUESTION = 0.25
-"""Factor for questions: they decide nothing, however many signs they hold."""
+"""Factor for questions, which decide nothing, however many signs they have."""
 _OF_EARLIER = 1.5
-"""Added for lines of the previous summary: they were chosen once."""
+"""Added to lines of the previous summary, which were chosen before."""
 
 
-def telling(text: str) -> frozenset[str]:
-    """The terms of a text without stop words and single Chinese characters."""
+def content_words(text: str) -> frozenset[str]:
+    """The content words of a text: terms except stop words and single Chinese characters."""
     return frozenset(term for term in set(terms(text)) - stop_terms() if len(term) > 1 or term.isascii())
 
 
 def invents_numbers(text: str, source: str) -> bool:
-    """Whether a text holds a number that its source does not."""
+    """Whether a text has a number that its source does not."""
     return not set(NUMBER.findall(text)) <= set(NUMBER.findall(source))
 
 
@@ -70,11 +70,11 @@ def invents_numbers(text: str, source: str) -> bool:
 
 
 def by_rules(previous: str, replaced: Sequence[Message], budget: int, count: Count) -> str:
-    """The most important sentences, in their order, within a budget of tokens; empty where nothing fits.
+    """The most important sentences, in order, within a budget of tokens; empty if none fits.
 
     Args:
         previous: the previous summary, whose lines compete with the new ones.
-        replaced: the messages that leave.
+        replaced: the evicted messages.
     """
     language = language_of("\n".join([previous, *(message.text for message in replaced)]))
     lines = _lines(previous, replaced, language)
@@ -82,7 +82,7 @@ def by_rules(previous: str, replaced: Sequence[Message], budget: int, count: Cou
     best = _longest_fit({}, ranked[0], lines[ranked[0]][1], language, budget, count) if ranked else ""
     chosen, used = ({ranked[0]: best}, count(best)) if best else ({}, 0)
     for at in ranked[1:]:
-        if used + count(lines[at][1]) > budget + 1:  # too long by itself: no need to count the whole summary
+        if used + count(lines[at][1]) > budget + 1:  # too long by itself, so the summary need not be counted
             continue
         attempt = {**chosen, at: lines[at][1]}
         if (tokens := count(_written(attempt, language))) <= budget:
@@ -95,7 +95,7 @@ def by_rules(previous: str, replaced: Sequence[Message], budget: int, count: Cou
 
 
 def _longest_fit(chosen: dict[int, str], at: int, line: str, language: str, budget: int, count: Count) -> str:
-    """As much of a line as fits beside the chosen ones; empty where that says nothing."""
+    """As much of a line as fits next to the chosen ones; empty if that is too little."""
     low, high = 0, len(line)
     while low < high:
         middle = (low + high + 1) // 2
@@ -121,7 +121,7 @@ def _lines(previous: str, replaced: Sequence[Message], language: str) -> list[tu
 
 
 def _summarizable(message: Message) -> str:
-    """The parts of a message that a summary may draw on: text, tool calls, the beginnings of results."""
+    """The parts of a message that a summary can use: text, tool calls, the beginnings of results."""
     if message.role == SYSTEM:
         return ""
     calls = [f"{call.name}({shortened(_compact(call.input), 120)})" for call in message.calls]
@@ -131,42 +131,42 @@ def _summarizable(message: Message) -> str:
 
 def _weight(text: str) -> float:
     signs = sum(weight for weight, sign in _SIGNS if sign.search(text))
-    return (signs + min(len(telling(text)), 12) / 12) * (_OF_QUESTION if QUESTION.search(text) else 1.0)
+    return (signs + min(len(content_words(text)), 12) / 12) * (_OF_QUESTION if QUESTION.search(text) else 1.0)
 
 
 # By a language model
 
-SUMMARY_TASK = """Write the summary that takes the place of these messages in an agent's window.
-Keep, in this order: decisions and their reasons; facts and figures; the user's preferences and corrections; how the
-task stands. Build on `previous`, the summary before; nothing in it that still holds may be lost. Use at most {limit}
-tokens, no heading, one point a line beginning with "- ". Write in the language of the conversation. Use only what
-the conversation says: invent no number and no name."""
+SUMMARY_TASK = """Write the summary that replaces these messages in an agent's window.
+Keep, in this order: decisions and their reasons; facts and figures; the user's preferences and corrections; the
+state of the task. Build on `previous`, the summary before; nothing in it that still holds may be lost. Use at most
+{limit} tokens, no heading, one point a line beginning with "- ". Write in the language of the conversation. Use only
+what the conversation says: invent no number and no name."""
 
 
 def prompt(previous: str, replaced: Sequence[Message], budget: int) -> list[dict[str, str]]:
-    """The prompt that asks a model for a summary."""
+    """The prompt for a summary by a model."""
     about = {"previous": previous, "messages": as_data(replaced)}
     return conversation(SUMMARY_TASK.format(limit=budget), as_json("conversation", about))
 
 
 def as_data(messages: Sequence[Message], longest: int = 2_000) -> list[dict[str, str]]:
-    """Messages as a prompt shows them, shortened."""
+    """Messages in the form for prompts, shortened."""
     texts = [(message.role, _summarizable(message)) for message in messages]
     return [{"role": role, "text": shortened(text, longest)} for role, text in texts if text]
 
 
 def from_model(answer: Any, previous: str, replaced: Sequence[Message], budget: int, count: Count) -> str:
-    """A model's summary under its heading.
+    """A model's summary with its heading.
 
     Raises:
         ValueError: it is empty or too long, invents a number, or shares no word with the messages.
     """
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError("it is empty")
-    source = "\n".join([previous, *(m.whole_text + _compact([c.input for c in m.calls]) for m in replaced)])
+    source = "\n".join([previous, *(m.full_text + _compact([c.input for c in m.calls]) for m in replaced)])
     lines = (line.strip() for line in answer.splitlines() if line.strip())
     text = "\n".join([HEADS[language_of(answer)], *lines])
-    if count(text) > budget or invents_numbers(answer, source) or not telling(answer) & telling(source):
+    if count(text) > budget or invents_numbers(answer, source) or not content_words(answer) & content_words(source):
         raise ValueError("it is too long, has a number of its own, or is about something else")
     return text
 

@@ -18,7 +18,7 @@ _LONGEST_HAN = 4
 
 
 def key_topics(texts: Sequence[str], most: int = MOST) -> list[str]:
-    """The most frequent words as they are written, at most `most`; names count twice, and earlier words come first."""
+    """The most frequent words in their original form; names count twice, and earlier words come first."""
     weights: Counter[str] = Counter()
     written: dict[str, str] = {}
     for word in _words(texts):

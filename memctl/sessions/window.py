@@ -1,7 +1,7 @@
-"""The window of a conversation: which messages stay, which leave, and the summary in their place.
+"""The window of a conversation: which messages stay, which are evicted, and the summary that replaces them.
 
 System messages, the user's first and last message and the last messages always stay; a tool call and its result stay
-or leave together. Nothing is lost: evicted messages are returned to be queued, cut texts to be offloaded.
+or leave together. Nothing is lost: evicted messages are returned for the queue, cut texts for offloading.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from memctl.core.messages import (
 )
 
 Summarize = Callable[[str, Sequence[Message], int], str]
-"""From the previous summary, the messages that leave and a budget of tokens to the new summary; empty for none."""
+"""Returns a new summary, from the previous one, the evicted messages and a budget of tokens; empty for none."""
 
 Offload = Callable[[str], str]
-"""From a text that is cut to the reference under which the whole of it will be stored."""
+"""Returns the reference under which the full text of a cut text will be stored."""
 
 LEAST_SUMMARIZED = 60
-"""Fewer tokens than this get no summary: a third of so little says nothing."""
+"""Fewer tokens than this are not summarized, as a third of so little says nothing."""
 
 LONGEST_REFERENCE = 100
-"""Characters of a reference: a text that would be no shorter with it stays whole."""
+"""The most characters of a reference: a text that a reference would not shorten is not cut."""
 
 _ERROR_WORDS = ("error", "exception", "traceback", "failed", "错误", "报错", "失败", "异常")
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much a window holds. A turn begins with a message of the user."""
+    """The size of a window. A turn begins with a message of the user."""
 
     messages: int
     turns: int
@@ -57,9 +57,9 @@ class Compacted:
 
     Args:
         messages: the new window.
-        evicted: the messages that left, in order, to be queued before the window is saved.
-        offloads: whole texts of what was cut, by reference, to be stored before the window is saved.
-        done: how many messages were cut, evicted and so on, by the name of the step.
+        evicted: the evicted messages, in order, to queue before the window is saved.
+        offloads: full texts of cut messages, by reference, to store before the window is saved.
+        done: the numbers of messages cut, evicted and so on, by step.
     """
 
     messages: tuple[Message, ...]
@@ -69,13 +69,13 @@ class Compacted:
 
 
 def size(messages: Iterable[Message], count: Count) -> Size:
-    held = list(messages)
-    turns = sum(message.role == USER for message in held)
-    return Size(len(held), turns, sum(message.tokens(count) for message in held))
+    window = list(messages)
+    turns = sum(message.role == USER for message in window)
+    return Size(len(window), turns, sum(message.tokens(count) for message in window))
 
 
 def is_over(held: Size, limits: Limits, policy: str) -> bool:
-    """Whether a window has to be compacted: over a limit or, for `auto`, over its earlier threshold."""
+    """Whether a window must be compacted: over a limit or, for `auto`, over its earlier threshold."""
     early = policy == AUTO and (
         held.messages >= limits.auto_messages or held.tokens > limits.auto_share * limits.tokens
     )
@@ -88,7 +88,7 @@ def _within(held: Size, limits: Limits, share: float) -> bool:
 
 
 def protected(messages: Sequence[Message], keep_last: int) -> frozenset[int]:
-    """Places of the messages that stay: system messages, the user's first and last, the last `keep_last`, and what is
+    """The positions of messages that stay: system messages, the user's first and last, the last `keep_last`, and those
     paired with any of them."""
     own = [at for at, message in enumerate(messages) if not message.is_summary]
     users = [at for at in own if messages[at].role == USER]
@@ -99,7 +99,7 @@ def protected(messages: Sequence[Message], keep_last: int) -> frozenset[int]:
 
 
 def units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
-    """Places of messages grouped by the tool calls they share; a message without calls is a group of its own."""
+    """Positions of messages, grouped by the tool calls they share; a message without calls is its own group."""
     owner: dict[str, int] = {}
     leader = list(range(len(messages)))
 
@@ -131,7 +131,7 @@ def compact(
     refer: Offload,
     new_id: Iterator[str],
 ) -> Compacted:
-    """Reduce a window that is over a limit to the share `compact_to` of every limit, by a policy.
+    """Compact a window that is over a limit to the share `compact_to` of every limit, by a policy.
 
     The result is within the limits unless the protected messages alone exceed them.
 
@@ -160,7 +160,7 @@ def compact(
 
 
 class _Work:
-    """A window being compacted step by step. `order` holds the original place of each message."""
+    """A window being compacted step by step. `order` has the original position of each message."""
 
     def __init__(self, messages: Sequence[Message], limits: Limits, count: Count, refer: Offload) -> None:
         self.messages, self.order = list(messages), list(range(len(messages)))
@@ -170,19 +170,19 @@ class _Work:
         self.done: dict[str, int] = {}
         self.earlier: Message | None = None
         self.place = -1
-        """Where the summary goes, in terms of `order`."""
+        """The position of the summary, in terms of `order`."""
 
     @property
     def size(self) -> Size:
         return size(self.messages, self.count)
 
     @property
-    def gone(self) -> list[Message]:
-        """The messages that left so far, in order."""
+    def all_evicted(self) -> list[Message]:
+        """The messages evicted so far, in order."""
         return [message for _, message in sorted(self.evicted, key=lambda pair: pair[0])]
 
     def result(self) -> Compacted:
-        return Compacted(tuple(self.messages), tuple(self.gone), self.offloads, self.done)
+        return Compacted(tuple(self.messages), tuple(self.all_evicted), self.offloads, self.done)
 
     def _note(self, what: str, number: int = 1) -> None:
         self.done[what] = self.done.get(what, 0) + number
@@ -201,12 +201,12 @@ class _Work:
     # Steps
 
     def take_out_summary(self) -> None:
-        """Take out the previous summary, to be rewritten; until then it does not count."""
+        """Remove the previous summary, to rewrite it; until then it does not count."""
         places = [at for at, message in enumerate(self.messages) if message.is_summary]
         if not places:
             return
         self.place, self.earlier = self.order[places[0]], self.messages[places[0]]
-        if len(places) > 1:  # a file edited by hand may hold several
+        if len(places) > 1:  # a file edited by hand may have several
             self.earlier = self.earlier.with_blocks([text_block("\n".join(self.messages[at].text for at in places))])
         self._keep([at for at in range(len(self.messages)) if at not in places])
 
@@ -216,8 +216,8 @@ class _Work:
         errors: set[str] = set()
         dropped: list[int] = []
         for at, message in enumerate(self.messages):
-            repeated = _is_error(message) and message.whole_text in errors
-            errors |= {message.whole_text} if _is_error(message) else set()
+            repeated = _is_error(message) and message.full_text in errors
+            errors |= {message.full_text} if _is_error(message) else set()
             spare = repeated or is_acknowledgement(message, self.limits.acknowledgement_characters)
             if at in free and spare and not message.pairs:
                 dropped.append(at)
@@ -244,7 +244,7 @@ class _Work:
             self._note(what)
 
     def offload_large(self, places: Iterable[int], share: float) -> None:
-        """Offload large contents, the oldest first, until the window is below a share of the tokens."""
+        """Offload large contents, oldest first, until the window is below a share of the tokens."""
         left = self.size.tokens
         for at in places:
             message = self.messages[at]
@@ -255,7 +255,7 @@ class _Work:
                 left += self.messages[at].tokens(self.count) - message.tokens(self.count)
 
     def merge(self) -> None:
-        """Merge evictable neighbours of one role that hold only text."""
+        """Merge adjacent evictable messages of one role that contain only text."""
         free = set(self.evictable())
         kept: list[int] = []
         for at, message in enumerate(self.messages):
@@ -268,29 +268,29 @@ class _Work:
         self._keep(kept)
 
     def evict(self, *, leaves_room: bool) -> None:
-        """Evict the oldest messages until the rest and the coming summary fit."""
+        """Evict the oldest messages until the rest and the new summary fit."""
         free, left = set(self.evictable()), self.size
         tokens = self._replaced_before()
-        going: list[int] = []
+        evicted: list[int] = []
         for unit in units(self.messages):
             extra = self._allowed(tokens) if leaves_room else 0
             more = Size(left.messages + (extra > 0), left.turns, left.tokens + extra)
             if _within(more, self.limits, self.limits.compact_to):
                 break
             if set(unit) <= free:
-                gone = size((self.messages[at] for at in unit), self.count)
-                left = Size(left.messages - gone.messages, left.turns - gone.turns, left.tokens - gone.tokens)
-                tokens += gone.tokens
-                going += unit
-        self.leave(going, "evicted")
+                less = size((self.messages[at] for at in unit), self.count)
+                left = Size(left.messages - less.messages, left.turns - less.turns, left.tokens - less.tokens)
+                tokens += less.tokens
+                evicted += unit
+        self.leave(evicted, "evicted")
 
     def _allowed(self, tokens: int) -> int:
-        """Tokens that a summary of so many tokens may have, those of earlier summaries included."""
+        """The most tokens of a summary of so many tokens, including those of earlier summaries."""
         most = int(self.limits.summary_most * self.limits.tokens)
         return min(int(self.limits.summary_share * tokens), most) if tokens >= LEAST_SUMMARIZED else 0
 
     def _replaced_before(self) -> int:
-        """Tokens of the messages that the previous summary replaced; estimated where it does not say."""
+        """Tokens of the messages that the previous summary replaced; estimated if it does not say."""
         if self.earlier is None:
             return 0
         noted = self.earlier.noted.get("replaced_tokens")
@@ -299,34 +299,34 @@ class _Work:
         return int(self.earlier.tokens(self.count) / self.limits.summary_share)
 
     def leave(self, places: Sequence[int], what: str) -> None:
-        """Take messages out of the window."""
+        """Remove messages from the window."""
         if not places:
             return
-        going = set(places)
+        leaving = set(places)
         if self.place < 0:
-            self.place = min(self.order[at] for at in going)
-        self.evicted += [(self.order[at], self.messages[at]) for at in going]
-        self._keep([at for at in range(len(self.messages)) if at not in going])
-        self._note(what, len(going))
+            self.place = min(self.order[at] for at in leaving)
+        self.evicted += [(self.order[at], self.messages[at]) for at in leaving]
+        self._keep([at for at in range(len(self.messages)) if at not in leaving])
+        self._note(what, len(leaving))
 
     def summarize(self, write: Summarize, new_id: Iterator[str]) -> None:
         """Insert the summary, built on the previous one."""
-        earlier, gone = self.earlier, self.gone
+        earlier, evicted = self.earlier, self.all_evicted
         before = earlier.tokens(self.count) if earlier else 0
-        tokens = self._replaced_before() + sum(message.tokens(self.count) for message in gone)
+        tokens = self._replaced_before() + sum(message.tokens(self.count) for message in evicted)
         budget = min(self._allowed(tokens), self._room())
-        text = write(earlier.text if earlier else "", gone, budget) if gone and budget > 0 else ""
+        text = write(earlier.text if earlier else "", evicted, budget) if evicted and budget > 0 else ""
         if text and self.count(text) <= budget:
             replaced = earlier.noted.get("replaced", 0) if earlier else 0
             known = replaced if isinstance(replaced, int) else 0
             message_id = earlier.id if earlier else next(new_id)
-            self._put(summary_message(text, message_id, gone[-1].time, known + len(gone), tokens))
-            self._note("summarized", len(gone))
+            self._put(summary_message(text, message_id, evicted[-1].time, known + len(evicted), tokens))
+            self._note("summarized", len(evicted))
         elif earlier and before <= self._room():
             self._put(earlier)
 
     def _room(self) -> int:
-        """Tokens left for a summary: up to the target where that is not exceeded yet, else up to the limit."""
+        """Tokens left for a summary: up to the target if that is not exceeded yet, else up to the limit."""
         held = self.size
         if 0 < self.limits.messages <= held.messages:
             return 0
@@ -339,7 +339,7 @@ class _Work:
         self.order.insert(at, self.place)
 
     def squeeze(self) -> None:
-        """Where the protected messages alone exceed the limits: cut tool output as little as needed, then drop the
+        """If the protected messages alone exceed the limits, cut tool output as little as needed, then drop the
         summary."""
         before, done = list(self.messages), dict(self.done)
         for times in (32, 16, 8, 4, 2, 1):
@@ -355,21 +355,21 @@ class _Work:
 
 
 def is_acknowledgement(message: Message, characters: int) -> bool:
-    """Whether a message is no more than the assistant's "OK"."""
+    """Whether a message is only the assistant's "OK"."""
     bare = message.role == ASSISTANT and not message.is_summary and all(map(is_text, message.blocks))
     return bare and len(message.text.strip()) < characters
 
 
 def _is_error(message: Message) -> bool:
-    text = message.whole_text.lower()
+    text = message.full_text.lower()
     return message.role in (TOOL, ASSISTANT) and any(word in text for word in _ERROR_WORDS)
 
 
 def shortened_output(message: Message, characters: int, offload: Offload, *, ends: bool = False) -> Message:
-    """The message with long tool output cut, each with a reference to the whole.
+    """The message with long tool output cut, each with a reference to the full text.
 
     Args:
-        ends: also keep the end of the output, as half of what stays.
+        ends: also keep the end of the output, as half of what is kept.
     """
     if message.role == TOOL and not message.results:
         return shortened_texts(message, characters, offload, ends=ends)
@@ -388,7 +388,7 @@ def shortened_texts(message: Message, characters: int, offload: Offload, *, ends
 
 
 def _each(message: Message, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Message:
-    """The message with its blocks changed; itself where none is."""
+    """The message with its blocks changed; the same message if none is."""
     blocks = [change(block) for block in message.blocks]
     return message if blocks == list(message.blocks) else message.with_blocks(blocks)
 
@@ -407,7 +407,7 @@ def _is_long(text: str, characters: int) -> bool:
 
 
 def _cut(text: str, characters: int, offload: Offload, ends: bool) -> str:
-    """The beginning, a reference to the whole and, with `ends`, the end; the text itself where that is no longer."""
+    """The beginning, a reference to the full text and, with `ends`, the end; the text itself if that is no longer."""
     mark = f"\n...[output truncated, {len(text) - characters} characters more: "
     if len(text) <= characters + len(mark) + LONGEST_REFERENCE:
         return text
@@ -428,7 +428,7 @@ def _merged(one: Message, other: Message) -> Message:
 
 
 def needs_model(replaced: Sequence[Message], limits: Limits, count: Count) -> bool:
-    """Whether compressing by rules leaves more than half of what leaves: then a model's summary is worth its price."""
+    """Whether rules leave more than half of the evicted messages, so that a model's summary is worth its cost."""
     before = sum(message.tokens(count) for message in replaced)
     left = 0
     for message in replaced:

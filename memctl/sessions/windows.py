@@ -1,6 +1,6 @@
-"""Sessions: listing, reading, changing and deleting them; the record of their messages; components of other programs.
+"""Sessions: listing, reading, changing and deleting them; recording their messages; components of other programs.
 
-`conversation` adds messages, `compacting` makes room, `learning` learns from the queue, `service` ends sessions.
+`conversation` adds messages, `compacting` compacts, `learning` learns from the queue, `service` ends sessions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # imported here, the rules of windows would slow down the sta
     from memctl.tasks.rules import Task
 
 MAIN = "main"
-"""The session used where none is named."""
+"""The default session."""
 
 T = TypeVar("T")
 
@@ -40,14 +40,14 @@ class StateModule(Protocol):
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """A session at a glance.
+    """A summary of a session.
 
     Args:
-        active_at: when it was last saved.
-        queued: how many groups of messages wait to become episodes.
-        task: the current task; None where there is none.
-        own: whether this machine's user wrote it; nothing is learned from other sessions.
-        problem: why its file is unreadable; empty where it is not.
+        active_at: the time when it was last saved.
+        queued: the number of queued groups of messages.
+        task: the current task; None without one.
+        own: whether this machine's user wrote it; memctl learns from no others.
+        problem: why its file is unreadable; empty if it is not.
     """
 
     session_id: str
@@ -60,7 +60,7 @@ class SessionInfo:
 
 
 class Windows:
-    """The sessions of agents, as files."""
+    """The sessions of agents."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._storage = engine, engine.storage.sessions
@@ -71,7 +71,7 @@ class Windows:
         return self._storage.ids()
 
     def all(self) -> list[SessionInfo]:
-        """All sessions, the most recently used first, unreadable ones included."""
+        """All sessions, the most recently used first, including unreadable ones."""
         infos = [self._info(session_id) for session_id in self._storage.ids()]
         oldest = datetime.min.replace(tzinfo=UTC)
         return sorted(infos, key=lambda info: (info.active_at or oldest, info.session_id), reverse=True)
@@ -89,7 +89,7 @@ class Windows:
         return SessionInfo(session_id, size(messages, self._count), session.saved_at, waiting, task, session.own)
 
     def get(self, session_id: str) -> Session:
-        """A session as it is stored.
+        """A stored session.
 
         Raises:
             NotFoundError: no such session.
@@ -97,7 +97,7 @@ class Windows:
         return self._storage.load(session_id)
 
     def need_own(self, session_id: str) -> None:
-        """Check that this machine's user wrote a session: a stranger's session is no source of memories.
+        """Check that this machine's user wrote a session, as memctl must not learn from a stranger's.
 
         Raises:
             RefusedError: another user wrote it.
@@ -106,11 +106,11 @@ class Windows:
         if session is not None and not session.own:
             raise RefusedError(
                 f"this user did not write session {session.session_id} on this machine: nothing is learned from it",
-                hint="`memctl session show` shows it, `memctl state adopt` makes it yours.",
+                hint="`memctl session show` prints it, `memctl state adopt` makes it yours.",
             )
 
     def read_offloaded(self, reference: str) -> str:
-        """An offloaded content, by the reference in its place.
+        """An offloaded content, by its reference.
 
         Raises:
             NotFoundError: it was deleted with its session.
@@ -127,7 +127,7 @@ class Windows:
     # Components of other programs
 
     def load_components(self, session_id: str, components: Mapping[str, StateModule]) -> bool:
-        """Load the state of each component from a session, by name; False where there is no such session."""
+        """Load the state of each component from a session, by name; False if there is no such session."""
         session = self._storage.load_if_exists(session_id)
         if session is None:
             return False
@@ -146,10 +146,10 @@ class Windows:
         overwrite: bool = False,
         now: datetime | None = None,
     ) -> None:
-        """Save the state of each component under its name; other components of the session stay.
+        """Save the state of each component under its name; other components are kept.
 
         Args:
-            overwrite: also replace a state that another program saved since it was loaded here.
+            overwrite: also replace a state that another program has saved since it was loaded.
 
         Raises:
             ConflictError: another program saved a state in the meantime; nothing was written.
@@ -169,18 +169,18 @@ class Windows:
         self._loaded |= {(session_id, name): digest(state) for name, state in states.items()}
 
     def _with_kept(self, before: Session, after: Session, now: datetime) -> Session:
-        """A session that was saved as a whole, after its new messages were kept."""
+        """The session to save, after recording its new messages."""
         if not after.own:
             return after
         try:
             earlier, messages = (kept.with_derived_ids(messages_of(each), each.session_id) for each in (before, after))
         except InvalidDataError:
-            return after  # another program's state, not in the form of messages
+            return after  # another program's state, which has no messages
         new = [message for message in messages if message not in earlier]
         if new and not run_of(after):
-            return self._begun(after, now)
+            return self._started(after, now)
         if new and self._keeps(after.session_id):
-            self._brought(after.session_id, new, run_of(after), now)
+            self._import(after.session_id, new, run_of(after), now)
         return after
 
     def _check_unchanged(self, session: Session, name: str, state: Any, overwrite: bool) -> None:
@@ -194,7 +194,7 @@ class Windows:
 
     @cached_property
     def _loaded(self) -> dict[tuple[str, str], str]:
-        """Digests of component states as they were last loaded or saved here."""
+        """The digests of component states when they were last loaded or saved."""
         return {}
 
     # Changing a session
@@ -202,49 +202,52 @@ class Windows:
     def change(
         self, session_id: str, decide: Callable[[Session], tuple[Session, T]], now: datetime, *, foreign: bool = False
     ) -> T:
-        """Change a session under its lock, after finishing what a crash cut short; returns the decision's value.
+        """Change a session under its lock, after completing an interrupted change; returns the decision's value.
 
         Args:
-            foreign: also change a session that another user wrote; else it is moved aside, and a new one begins.
+            foreign: also change a session that another user wrote; otherwise it is moved aside and a new one starts.
         """
-        return self._storage.change(session_id, lambda before: decide(self._settled(before)), now, foreign=foreign)
+        return self._storage.change(
+            session_id, lambda before: decide(self._without_queued(before)), now, foreign=foreign
+        )
 
-    def _settled(self, session: Session) -> Session:
-        """The session without messages that are already queued, as a crash may leave them."""
+    def _without_queued(self, session: Session) -> Session:
+        """The session without messages that are queued already, as a crash can leave them."""
         if not session.digest:
             return session
         waiting = [name for _, name in self._storage.waiting(session.session_id)]
         noted = queued_in(session)
-        left = {
+        queued_ids = {
             message_id
             for name in waiting
             if name not in noted and (queued := self._storage.queued(session.session_id, name))
             for message_id in _ids_in(queued)
         }
-        if left:
-            kept = [message for message in messages_of(session) if not left & set(message.ids)]
+        if queued_ids:
+            kept = [message for message in messages_of(session) if not queued_ids & set(message.ids)]
             session = with_messages(session, kept)
         return noting_queued(session, waiting) if set(waiting) != set(noted) else session
 
-    def _kept(self, session: Session, new: Sequence[Message], now: datetime) -> None:
-        """Keep new messages in the session's run. Call it with the session's lock held, after `_begun` and before the
-        window is written."""
+    def _record(self, session: Session, new: Sequence[Message], now: datetime) -> None:
+        """Record new messages in the session's run. Call it with the session's lock held, after `_started` and before
+        the window is written."""
         if self._keeps(session.session_id):
             records = (kept.kept(message, session.session_id, run_of(session), now) for message in new)
             self._engine.conversations.keep([record for record in records if record], now)
 
     def _keeps(self, session_id: str) -> bool:
-        """Whether messages of a session are kept: by the setting, unless the session is paused."""
+        """Whether messages of a session are recorded: by the setting, unless the session is paused."""
         return self._engine.settings.keep_messages and not self._engine.conversations.is_paused(session_id)
 
-    def _begun(self, session: Session, now: datetime, *, durable: bool = False) -> Session:
-        """The session in a run; call it with its lock held.
+    def _started(self, session: Session, now: datetime, *, durable: bool = False) -> Session:
+        """The session with a run; call it with its lock held.
 
         Messages of a session without a run come from another program, or from a version of memctl without transcripts:
-        they are kept now, each once.
+        they are recorded now, each once.
 
         Args:
-            durable: write the file of a new session, so that a crash after its first message starts no second run.
+            durable: write the file of a new session, so that a crash after its first message does not cause a second
+                run.
         """
         from memctl.conversations.service import new_run
 
@@ -252,52 +255,54 @@ class Windows:
             return session
         run = new_run(now)
         if session.own and self._keeps(session.session_id):
-            run = self._brought(session.session_id, self._earlier(session), run, now)
+            run = self._import(session.session_id, self._earlier(session), run, now)
         session = in_run(session, run)
-        exists = self._storage.exists(session.session_id)  # also where another user's is going to be moved aside
+        exists = self._storage.exists(session.session_id)  # also if another user's file will be moved aside
         return session if exists or not durable else self._storage.write(session, now)
 
     def keep_earlier(self, now: datetime) -> None:
-        """Keep the messages of sessions without a run, from earlier versions and other programs."""
+        """Record the messages of sessions without a run, from earlier versions and other programs."""
         for session_id in self._storage.ids():
             try:
                 session = self._storage.load_if_exists(session_id)
                 if session and session.own and not run_of(session) and messages_of(session):
-                    self.change(session_id, lambda session: (self._begun(session, now), None), now)
+                    self.change(session_id, lambda session: (self._started(session, now), None), now)
             except (InvalidDataError, LockedError):
                 continue  # `memctl session list` and `doctor` say why
 
     def _earlier(self, session: Session) -> list[Message]:
-        """The messages of a session before its first run, evicted ones included."""
+        """The messages of a session before its first run, including evicted ones."""
         from memctl.core.messages import Message
 
         waiting = (self._storage.queued(*names) for names in self._storage.waiting(session.session_id))
         evicted = [each for each in waiting if each and each.own and not each.kept and each.reason == EVICTED]
         return [*(Message.read(state) for each in evicted for state in each.messages), *messages_of(session)]
 
-    def _brought(self, session_id: str, messages: Sequence[Message], run: str, now: datetime) -> str:
-        """Keep messages of another program or an earlier version, each once; returns their run."""
-        whole = identified(kept.with_derived_ids(messages, session_id))
-        records = (kept.kept(message, session_id, run, now) for message in whole if not message.is_unrecorded)
-        return self._engine.conversations.bring([record for record in records if record], now) or run
+    def _import(self, session_id: str, messages: Sequence[Message], run: str, now: datetime) -> str:
+        """Record messages of another program or an earlier version, each once; returns their run."""
+        complete = identified(kept.with_derived_ids(messages, session_id))
+        records = (kept.kept(message, session_id, run, now) for message in complete if not message.is_unrecorded)
+        return self._engine.conversations.import_run([record for record in records if record], now) or run
 
-    def bring_queued(self, queued: Queued, now: datetime) -> None:
-        """Keep messages that a version of memctl without transcripts left in the queue."""
+    def import_queued(self, queued: Queued, now: datetime) -> None:
+        """Record messages that a version of memctl without transcripts left in the queue."""
         from memctl.conversations.service import new_run
         from memctl.core.messages import Message
 
         if queued.own and not queued.kept and self._keeps(queued.session_id):
-            self._brought(queued.session_id, [*map(Message.read, queued.messages)], new_run(now), now)
+            self._import(queued.session_id, [*map(Message.read, queued.messages)], new_run(now), now)
 
     def _sent_again(self, session: Session, new: Sequence[Message]) -> list[str]:
-        """Ids of kept messages that `new` begins with again: a process died before they reached the window, and its
-        successor repeats them."""
+        """The ids of recorded messages that `new` repeats: a process died before they reached the window, and its
+        successor sends them again."""
         window = [message_id for message in messages_of(session) for message_id in message.ids]
         if not run_of(session) or not self._keeps(session.session_id) or (not window and queued_in(session)):
             return []
-        left = self._engine.conversations.unacknowledged(run_of(session), window, len(new))
-        same = [(each.role, each.text) for each in left] == [_role_and_text(message) for message in new[: len(left)]]
-        return [each.message_id for each in left] if same else []
+        unacknowledged = self._engine.conversations.unacknowledged(run_of(session), window, len(new))
+        same = [(each.role, each.text) for each in unacknowledged] == [
+            _role_and_text(message) for message in new[: len(unacknowledged)]
+        ]
+        return [each.message_id for each in unacknowledged] if same else []
 
     def drop_messages(self, message_ids: Sequence[str], now: datetime) -> None:
         """Remove messages, with the tool calls and results paired with them, from all windows and the queue."""
@@ -309,8 +314,10 @@ class Windows:
 
         def decide(session: Session) -> tuple[Session, None]:
             messages = identified(messages_of(session))
-            going = {at for unit in units(messages) if any(gone & set(messages[at].ids) for at in unit) for at in unit}
-            return with_messages(session, [message for at, message in enumerate(messages) if at not in going]), None
+            removed = {
+                at for unit in units(messages) if any(gone & set(messages[at].ids) for at in unit) for at in unit
+            }
+            return with_messages(session, [message for at, message in enumerate(messages) if at not in removed]), None
 
         for session_id in self._storage.ids():
             session = self._storage.load_if_exists(session_id)
@@ -330,12 +337,13 @@ class Windows:
             self._storage.enqueue(replace(queued, messages=kept_states))
 
     def _drop_waiting(self, session_id: str) -> None:
-        """Remove what waits of a session from the queue; nothing is learned from it."""
+        """Remove the queued messages of a session; nothing is learned from them."""
         for _, name in self._storage.waiting(session_id):
             self._storage.dequeue(session_id, name)
 
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
-        """Queue the recorded ones of messages that leave a session, durably. Call it with the session's lock held."""
+        """Queue the recorded messages among those that leave a session, durably. Call it with the session's lock
+        held."""
         messages = [message for message in messages if not message.is_unrecorded]
         if not messages:
             return session
@@ -345,7 +353,7 @@ class Windows:
         return noting_queued(session, [*queued_in(session), name])
 
     def delete(self, session_id: str, *, now: datetime | None = None) -> bool:
-        """Delete a session, its offloaded contents and what waits of it; nothing is learned from it.
+        """Delete a session, its offloaded contents and its queue; nothing is learned from it.
 
         Raises:
             NotFoundError: no such session.
@@ -355,7 +363,7 @@ class Windows:
             waiting = self._storage.waiting(session_id)
             exists = self._storage.exists(session_id)
             if not exists and not waiting:
-                self._storage.load(session_id)  # raises, and suggests near ids
+                self._storage.load(session_id)  # raises, and suggests similar ids
             run = self._readable_run(session_id)
             self._storage.delete(session_id)
             self._drop_waiting(session_id)
@@ -364,8 +372,8 @@ class Windows:
         return exists or bool(waiting)
 
     def messages_in_use(self) -> set[str]:
-        """What retention must not delete: runs of open sessions, names of unreadable ones, and ids of messages that
-        nothing was learned from yet."""
+        """What retention must keep: runs of open sessions, names of unreadable ones, and ids of messages that were not
+        learned from yet."""
         in_use: set[str] = set()
         for session_id in self._storage.ids():
             try:
@@ -382,7 +390,7 @@ class Windows:
         return in_use
 
     def _readable_run(self, session_id: str) -> str:
-        """The run of a session of this user; empty where it has none, or its file is unreadable."""
+        """The run of a session of this user; empty if it has none, or its file is unreadable."""
         try:
             session = self._storage.load_if_exists(session_id)
         except MemctlError:
@@ -402,7 +410,7 @@ def identified(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _role_and_text(message: Message) -> tuple[str, str]:
-    """A message's role and text as they are kept."""
+    """A message's role and text as recorded."""
     record = kept.kept(message, "", "", datetime.min.replace(tzinfo=UTC))
     return (record.role, record.text) if record else ("", "")
 

@@ -1,1 +1,1 @@
-"""What memctl needs of a storage, and the storages there are."""
+"""The storage that memctl needs (`ports`), and its implementations."""

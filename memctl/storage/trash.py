@@ -12,10 +12,10 @@ from memctl.storage.ports.view import View
 
 
 def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, now: datetime) -> Change:
-    """Move records to the trash, and the reflections nothing else refers to.
+    """Move records to the trash, with the reflections that nothing else refers to.
 
     Raises:
-        StorageError: such a reflection cannot be read, and so not be kept.
+        StorageError: such a reflection is unreadable, so it cannot be kept.
     """
     going = {memory.memory_id for memory in memories}
     files: list[TextEdit] = []
@@ -35,11 +35,11 @@ def _own_reflection(view: View, memory: Memory, going: set[str]) -> bytes | None
     try:
         return view.read(memory.summary_md_ref)
     except RefusedError:
-        return None  # a link out of the folder is left where it is
+        return None  # a link out of the folder stays
 
 
 def can_go(view: View, memory: Memory) -> bool:
-    """Whether nothing is in the way; what cannot be read today must not stop what somebody else writes."""
+    """Whether a memory can be moved; an unreadable reflection must not stop another change."""
     try:
         _own_reflection(view, memory, {memory.memory_id})
     except StorageError:

@@ -1,1 +1,1 @@
-"""Error-recovery strategies: how failed calls were fixed, how that carries over, and when it is proposed again."""
+"""Error-recovery strategies: how failed calls were fixed, applying fixes to other calls, and proposing them."""

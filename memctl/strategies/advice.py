@@ -1,4 +1,4 @@
-"""What to do about a call that failed."""
+"""Advice on a failed call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HISTORY, LLM, NONE = "history", "llm", "none"
 
 @dataclass(frozen=True)
 class Considered:
-    """A strategy that was looked at, and why it was not used; `problem` is empty for the one that was."""
+    """A strategy that was considered, and why it was not used; `problem` is empty if it was."""
 
     match: Match
     problem: str = ""
@@ -24,17 +24,17 @@ class Considered:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a call that failed.
+    """Advice on a failed call.
 
     Args:
         origin: `history`, `llm` or `none`.
-        arguments: those of the next attempt, unchanged where trying again is enough; None without a proposal.
-        match: the strategy, where it comes from history.
-        steps: what the strategy does to each argument; empty for a model's advice.
-        lines: the same in words, or the model's changes and reasons.
-        explanations: the model's, by argument.
-        considered: the strategies looked at, best first.
-        notes: why the advice is worse than it could be.
+        arguments: the arguments for the next attempt, unchanged if retrying is enough; None without a proposal.
+        match: the strategy, if the advice comes from history.
+        steps: the strategy's change to each argument; empty for a model's advice.
+        lines: the steps in words, or the model's changes and reasons.
+        explanations: the model's explanations, by argument.
+        considered: the strategies considered, best first.
+        notes: why the advice is degraded.
     """
 
     origin: str
@@ -49,7 +49,7 @@ class Advice:
 
 
 def from_history(match: Match, failed: Failure) -> tuple[Advice | None, str]:
-    """The advice of a strategy, or why it has none for this call."""
+    """The advice from a strategy, or why it has none for this call."""
     language, content = match.strategy.language, match.strategy.memory.content
     if not match.strategy.fixes:
         again = wording.WORDS[language]["again"]

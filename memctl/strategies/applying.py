@@ -1,4 +1,4 @@
-"""Applying fixes to another call: only to arguments with the fault that was fixed."""
+"""Applying fixes to another call, but only to arguments with the fault that was fixed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from memctl.strategies.values import (
     CONVERSIONS,
     MISSING,
     at_path,
+    is_empty,
     is_number,
     json_type,
-    looked_up,
-    nothing,
+    lookup,
     same,
     withheld,
 )
@@ -25,10 +25,10 @@ SET, DROPPED, LEFT, UNRESOLVED = "set", "dropped", "left", "unresolved"
 
 @dataclass(frozen=True)
 class Step:
-    """What became of one argument.
+    """The result for one argument.
 
     `action`: `set`, `dropped`, `left` or `unresolved`. `note` says why it was left (`fine`, `already`, `blocked`) or
-    unresolved (`absent`, `type`, `withheld`); `instead` is what was there.
+    unresolved (`absent`, `type`, `withheld`); `instead` is the value found instead.
     """
 
     argument: str
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Applied:
-    """The arguments with the fixes applied, and what became of each."""
+    """The arguments with the fixes applied, and the result for each."""
 
     arguments: dict[str, Any]
     steps: tuple[Step, ...]
@@ -62,12 +62,12 @@ def applied(
     names: frozenset[str] = frozenset(),
     known: bool = True,
 ) -> Applied:
-    """The arguments of another call with the fixes applied to those that have the fault.
+    """The arguments of another call, with the fixes applied to those that have the fault.
 
     Args:
         made: the fixes.
-        names: arguments that the error's message names.
-        known: whether the tool is the one of the fixes.
+        names: the arguments named in the error's message.
+        known: whether the call is of the tool that the fixes are for.
     """
     names = names | moved(made)
     place = scope(arguments, context)
@@ -91,25 +91,25 @@ def faulty(fix: Fix, value: Any, *, strict: bool, named: bool = False, known: bo
 
     Args:
         strict: exactly that fault, for a call that has not failed yet. Otherwise the call has failed, and similar
-            faults count too: a missing argument for an empty one, any quantity beyond the bound.
+            faults count too: a missing argument instead of an empty one, any quantity beyond the bound.
         named: whether the error's message names the argument.
-        known: whether the tool is the one of the fix, and so takes an argument that the call lacks.
+        known: whether the call is of the fix's tool, which takes an argument that the call lacks.
     """
     if value is MISSING and fix.before is not MISSING and strict:
         return False
     if fix.kind == DROP:
         return value is not MISSING and (named or same(value, fix.before))
-    if nothing(fix.before):
+    if is_empty(fix.before):
         if value is MISSING:
             return known or named
-        return nothing(value) and not (strict and fix.before is MISSING and not named)
+        return is_empty(value) and not (strict and fix.before is MISSING and not named)
     if fix.kind == CONVERT:
         return json_type(value) == json_type(fix.before) and CONVERSIONS[fix.type](plain(value)) is not MISSING
     if fix.kind in (AT_LEAST, AT_MOST) and is_number(value):
         limit = fix.before if strict else fix.after
         beyond = value < limit if fix.kind == AT_LEAST else value > limit
         return bool(beyond or (strict and value == limit))
-    if withheld(fix.before):  # cannot be compared, but the call has failed in the same way
+    if withheld(fix.before):  # cannot be compared, but the call failed in the same way
         return known and not strict
     return same(value, fix.before)
 
@@ -128,13 +128,13 @@ def _step(fix: Fix, value: Any, place: Mapping[str, Any], fault: bool) -> Step:
 
 
 def _value(fix: Fix, value: Any, place: Mapping[str, Any]) -> tuple[Any, str, str]:
-    """The new value, or why there is none and what is there instead."""
+    """The new value, or why there is none and what was found instead."""
     if fix.kind == CONVERT:
         return CONVERSIONS[fix.type](plain(value)), "", ""
     if fix.kind != TAKE:
         return fix.after, "withheld" if withheld(fix.after) else "", ""
-    source = looked_up(place, fix.source)
-    if nothing(source):
+    source = lookup(place, fix.source)
+    if is_empty(source):
         return MISSING, "absent", fix.source
     if fix.template:
         usable = VALUE in fix.template and not withheld(fix.template)
@@ -147,7 +147,7 @@ def _value(fix: Fix, value: Any, place: Mapping[str, Any]) -> tuple[Any, str, st
 
 
 def _with(arguments: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any] | None:
-    """A copy with one value set and missing objects created; None where a value is no object."""
+    """A copy with one value set and missing objects created; None if a value on the path is not an object."""
     name, *rest = path
     if not rest:
         return {**arguments, name: value}

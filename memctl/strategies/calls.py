@@ -1,9 +1,9 @@
-"""Tool calls that are retried with arguments fixed by what earlier failures taught, with tenacity.
+"""Tool calls that are retried with arguments fixed by what was learned from earlier failures, using tenacity.
 
     recovery = Recovery(store)
     documents = recovery.run(search_documents, {"query": ""}, context={"inputs": {"query": "cats"}})
 
-In a loop of your own:
+In your own loop:
 
     with recovery.call("search_documents", {"query": ""}, context=state) as call:
         for attempt in Retrying(stop=stop_after_attempt(3), reraise=True, before_sleep=call.repair):
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Arguments = Mapping[str, Any]
 Fix = Callable[[Exception, dict[str, Any]], Arguments | None]
-"""The agent's own fix: from the error and the arguments to other arguments, or None."""
+"""The agent's own fix: returns other arguments for an error and its arguments, or None."""
 
 OWN = "agent"
 """Origin of advice from the agent's own fix."""
 
 PASSING: tuple[type[Exception], ...] = (TimeoutError, ConnectionError)
-"""Errors after which an unchanged call is worth another attempt."""
+"""Errors after which the unchanged call is retried."""
 
 
 class HasStrategies(Protocol):
@@ -52,13 +52,13 @@ class HasStrategies(Protocol):
 
 @dataclass(frozen=True)
 class Recovery:
-    """Runs calls, fixes those that fail, and remembers what helped.
+    """Runs calls, fixes failed ones, and records what helped.
 
     Args:
-        attempts: the most attempts of a call.
-        fix: asked where neither history nor a model has a proposal.
-        prevent: fix a call before it is made, where history is sure that it will fail.
-        passing: errors after which a call without a proposal is repeated unchanged; others are raised.
+        attempts: the most attempts per call.
+        fix: called if neither history nor a model has a proposal.
+        prevent: fix a call before it is made, if history shows that it will fail.
+        passing: errors after which a call without a proposal is retried unchanged; others are raised.
         wait: tenacity's pause between attempts, such as `wait_exponential()`.
     """
 
@@ -70,11 +70,11 @@ class Recovery:
     wait: WaitBaseT | None = None
 
     def call(self, tool: str, arguments: Arguments, *, context: Arguments | None = None) -> RecoverableCall:
-        """A call for a loop of your own; a context manager.
+        """A call for your own loop; a context manager.
 
         Args:
-            arguments: by name.
-            context: what the agent knows, such as `{"inputs": {"query": …}}`: the source of missing values.
+            arguments: the arguments by name.
+            context: what the agent knows, such as `{"inputs": {"query": …}}`, as the source of missing values.
         """
         return RecoverableCall(self, tool, arguments, context or {})
 
@@ -84,7 +84,7 @@ class Recovery:
         """Call a function, fixing its arguments when it fails.
 
         Args:
-            tool: the name to remember it by; the function's own otherwise.
+            tool: the tool's name; default: the function's name.
 
         Raises:
             Exception: the function's last error.
@@ -102,7 +102,7 @@ class Recovery:
         tool: str = "",
         context: Arguments | None = None,
     ) -> T:
-        """As `run`, for a coroutine function."""
+        """Like `run`, for a coroutine function."""
         from tenacity import AsyncRetrying
 
         with self.call(tool or _name(function), arguments, context=context) as call:
@@ -132,7 +132,7 @@ class Recovery:
 
 @dataclass(frozen=True)
 class _Try:
-    """An attempt that failed, and the advice on it."""
+    """A failed attempt, and the advice on it."""
 
     error: BaseException
     arguments: dict[str, Any]
@@ -147,9 +147,9 @@ class RecoverableCall:
     """One call with its attempts.
 
     Attributes:
-        arguments: those of the next attempt.
-        advice: on the last failure; None before the first.
-        prevented: the fault that was fixed before the first attempt; None where there was none.
+        arguments: the arguments of the next attempt.
+        advice: the advice on the last failure; None before the first.
+        prevented: the fault that was fixed before the first attempt; None without one.
         notes: problems with the memory.
     """
 
@@ -160,7 +160,7 @@ class RecoverableCall:
         self.prevented: Warned | None = None
         self.notes: list[str] = []
         self._tries: list[_Try] = []
-        self._unjudged: dict[str, str] = {}  # applied strategies without an outcome: the error each is for
+        self._unjudged: dict[str, str] = {}  # the errors of applied strategies without an outcome yet
         self._tried: set[str] = set()
         if recovery.prevent:
             self._prevent()
@@ -182,7 +182,7 @@ class RecoverableCall:
         return self.failed(error) if isinstance(error, Exception) else Advice(NONE)
 
     def failed(self, error: Exception) -> Advice:
-        """Note a failed attempt, and find arguments for the next."""
+        """Record a failed attempt, and find arguments for the next."""
         self._judge(error)
         advice = self._advice(error)
         self._tries.append(_Try(error, self.arguments, advice))
@@ -218,7 +218,7 @@ class RecoverableCall:
                 self.apply(warned.strategy.memory.memory_id, warned.strategy.error_type)
 
     def _judge(self, error: BaseException) -> None:
-        """Note that strategies for this error failed; those for another error are not judged by it."""
+        """Record that strategies for this error failed; those for other errors are not judged by it."""
         kind = failures.error_name(type(error).__name__)
         for memory_id in [known for known, applied_to in self._unjudged.items() if applied_to == kind]:
             del self._unjudged[memory_id]
@@ -243,7 +243,7 @@ class RecoverableCall:
                 )
 
     def _learned(self) -> Iterator[tuple[_Try, _Try, dict[str, Any]]]:
-        """For each error that a new fix overcame: its first and last attempt, and the arguments that worked."""
+        """For each error that a new fix resolved: its first and last attempt, and the arguments that worked."""
         start = 0
         for at, one in enumerate(self._tries):
             following = self._tries[at + 1] if at + 1 < len(self._tries) else None

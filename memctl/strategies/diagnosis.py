@@ -1,6 +1,6 @@
-"""A language model's advice on a call that failed.
+"""A language model's advice on a failed call.
 
-The failure goes into the prompt as fenced JSON without secrets: an error message may hold anybody's text.
+The failure goes into the prompt as fenced JSON without secrets, as an error message may contain anyone's text.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ SCHEMA: Mapping[str, Any] = {
 _SYSTEM = """You analyse a call of a tool that failed, and correct its arguments.
 Use only values from the call, its context, or the tool's definition; never invent any. Change as little
 as you can. If no arguments could help (a permission, a missing service), say that it is not fixable. `explanations`
-says for each argument you changed why. Leave `[redacted]` where it stands. Answer in the language of the error's
+says for each argument you changed why. Leave `[redacted]` as it is. Answer in the language of the error's
 message."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A model's answer. `arguments` is None where it proposes no correction."""
+    """A model's answer. `arguments` is None if it proposes no correction."""
 
     arguments: dict[str, Any] | None
     explanations: Mapping[str, str]
@@ -52,10 +52,10 @@ class Diagnosis:
 
 
 def prompt(failed: Failure, definition: Mapping[str, Any], related: Sequence[Memory]) -> list[dict[str, str]]:
-    """The prompt that asks for a diagnosis.
+    """The prompt for a diagnosis.
 
     Args:
-        definition: the tool's.
+        definition: the tool's definition.
         related: strategies for similar failures.
     """
     about = {
@@ -66,18 +66,18 @@ def prompt(failed: Failure, definition: Mapping[str, Any], related: Sequence[Mem
         "context": redacted(plain(failed.context), failed.secrets),
         "definition": redacted(plain(definition), failed.secrets),
     }
-    known = f"\n\nWhat helped in cases that may be alike:\n{fenced(related)}" if related else ""
+    known = f"\n\nWhat helped in possibly similar cases:\n{fenced(related)}" if related else ""
     return conversation(_SYSTEM, f"{as_json(TAG, {name: value for name, value in about.items() if value})}{known}")
 
 
 def read(answer: Any) -> Diagnosis:
-    """The model's answer.
+    """A model's answer as a diagnosis.
 
     Raises:
         ValueError: it does not have the form of the schema.
     """
     if not isinstance(answer, Mapping) or not isinstance(answer.get("fixable"), bool):
-        raise ValueError("it cannot be understood")
+        raise ValueError("it is malformed")
     arguments, explanations, reason = answer.get("arguments"), answer.get("explanations"), answer.get("reason")
     given = explanations if isinstance(explanations, Mapping) else {}
     return Diagnosis(
@@ -88,7 +88,7 @@ def read(answer: Any) -> Diagnosis:
 
 
 def advice(answer: Diagnosis, failed: Failure) -> Advice:
-    """The advice that an answer amounts to."""
+    """The advice from a model's answer."""
     if answer.arguments is None:
         return Advice(LLM, reason=answer.reason)
     arguments = _restored(plain(answer.arguments), failed.arguments)
@@ -106,7 +106,7 @@ def advice(answer: Diagnosis, failed: Failure) -> Advice:
 
 
 def _restored(proposed: Any, original: Any) -> Any:
-    """A model's arguments with what it was not shown, and what did not change, as in the original."""
+    """A model's arguments, with hidden and unchanged values taken from the original."""
     if isinstance(proposed, dict):
         before = original if isinstance(original, Mapping) else {}
         parts = {name: _restored(part, before.get(name, MISSING)) for name, part in proposed.items()}

@@ -1,4 +1,4 @@
-"""Calls that failed: names of tools and errors, messages and their similarity."""
+"""Failed calls: names of tools and errors, messages and their similarity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class Failure:
-    """A call that failed. `arguments` and `context` are as the caller has them, secrets included."""
+    """A failed call. `arguments` and `context` are the caller's, including secrets."""
 
     tool: str
     error_type: str
@@ -34,12 +34,12 @@ class Failure:
 
     @cached_property
     def secrets(self) -> frozenset[str]:
-        """Texts that stand under secret names in the arguments or the context."""
+        """Values under secret names in the arguments or the context."""
         return held_secrets(plain(self.arguments)) | held_secrets(plain(self.context))
 
     @cached_property
     def stored_message(self) -> str:
-        """The message as it may be stored."""
+        """The message in a form that may be stored."""
         return storable(self.message, self.secrets)
 
 
@@ -54,10 +54,10 @@ def failure(
 
     Args:
         error: the exception, or the name of its type.
-        message: its message, where that is not the exception's own.
+        message: its message, if it is not the exception's own.
 
     Raises:
-        UsageError: the tool or the error's type has no usable name.
+        UsageError: the tool or the error's type has an invalid name.
     """
     if isinstance(error, BaseException):
         message = message or str(error)
@@ -69,13 +69,13 @@ def tool_name(name: str) -> str:
     """A tool's name as in its tag.
 
     Raises:
-        UsageError: it is blank, too long, or more than a line.
+        UsageError: it is blank, too long, or has several lines.
     """
     return _name(name, "tool")
 
 
 def error_name(name: str) -> str:
-    """An error type's name without its module: `Timeout` for `requests.exceptions.Timeout`. Raises as `tool_name`."""
+    """An error type's name without its module: `Timeout` for `requests.exceptions.Timeout`. Raises like `tool_name`."""
     name = _name(name, "error type")
     return name.rpartition(".")[2] if re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", name) else name
 
@@ -90,7 +90,7 @@ def _name(name: str, what: str) -> str:
 
 
 def storable(message: str, secrets: frozenset[str] = frozenset()) -> str:
-    """A message on one line, without secrets and cut."""
+    """A message on one line, shortened and without secrets."""
     text = " ".join(str(plain(message[:_LONGEST_SCANNED])).split())
     return cut(redacted_text(text, secrets), _LONGEST_MESSAGE)
 
@@ -101,29 +101,29 @@ _QUOTED = re.compile(
     r"(?<!\w)'([^'\n]*)'(?!\w)|\"([^\"\n]*)\"|`([^`\n]*)`"
     r"|“([^”\n]{0,500})”|‘([^’\n]{0,500})’|「([^」\n]{0,500})」|《([^》\n]{0,500})》"
 )
-"""Quotes that open and close differently are bounded: unclosed ones would each be read to the end."""
+"""Quotes with different opening and closing characters are bounded, as unclosed ones would be read to the end."""
 
 _PLACE = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]{0,30}+://\S+|(?:[A-Za-z]:|(?<![\w.~-]))[\w.~-]*+(?:[/\\][\w.@~+-]+)+[/\\]?"
 )
 
 _NUMBERED = re.compile(r"(?<![A-Za-z_])[A-Za-z_]*+\d[A-Za-z0-9_]*")
-"""Matches only at the beginning of a word: starting at each letter would take quadratic time."""
+"""Matches only at the beginning of a word, as starting at each letter would take quadratic time."""
 
 
 def signature(message: str, names: Iterable[str] = ()) -> frozenset[str]:
-    """The terms of a message without what differs from call to call: numbers, paths, ids and quoted texts.
+    """The terms of a message without numbers, paths, ids and quoted texts, which differ from call to call.
 
     Args:
-        names: of arguments, which stay even in quotes: `'query'` says what is wrong.
+        names: the names of arguments, which are kept even in quotes: `'query'` says what is wrong.
     """
     known = set(names)
 
-    def kept(quoted: re.Match[str]) -> str:
+    def keep_known(quoted: re.Match[str]) -> str:
         inner = next((group for group in quoted.groups() if group is not None), "")
         return f" {inner} " if inner in known else " "
 
-    text = _QUOTED.sub(kept, message)
+    text = _QUOTED.sub(keep_known, message)
     return frozenset(terms(_NUMBERED.sub(" ", _PLACE.sub(" ", text))))
 
 
@@ -139,7 +139,7 @@ def similarity(one: str, other: str, names: Iterable[str] = ()) -> float:
 
 
 def named_in(message: str, names: Iterable[str]) -> frozenset[str]:
-    """The arguments that a message names as whole words."""
+    """The arguments that a message contains as whole words."""
     return frozenset(
         name for name in names if name and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message, re.IGNORECASE)
     )

@@ -27,7 +27,7 @@ def _read(view: View, memory: Memory) -> Strategy | None:
 
 
 def body_of(view: View, memory: Memory) -> str:
-    """The Markdown of a strategy; empty where there is none, or it is unreadable."""
+    """The Markdown of a strategy; empty if there is none, or it is unreadable."""
     if not reflections.is_reference(memory.summary_md_ref):
         return ""
     try:

@@ -1,9 +1,9 @@
-"""Fixes: how changed arguments made a call work, as a fix pattern tells it.
+"""Fixes: how changed arguments made a call work, described by a fix pattern.
 
-A fix pattern is `{"original": …, "fixed": …}`, both with only the arguments that differ. A value in `fixed` stands for
-itself or is a reference, `{"from": "inputs.query", "example": "cats"}`, to a place in the context of a call
-(`arguments.NAME` is another argument of the call). How a fix carries over is read from the two values, so that patterns
-written by hand or by another tool carry over, too.
+A fix pattern is `{"original": …, "fixed": …}`, both with only the arguments that differ. A value in `fixed` is literal,
+or a reference, `{"from": "inputs.query", "example": "cats"}`, to a place in the context of a call (`arguments.NAME` is
+another argument of the call). How to apply a fix to other calls is derived from the two values, so patterns that were
+written by hand or by another tool can be applied too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.core.plain_json import canonical
-from memctl.strategies.values import MISSING, conversion, is_number, nothing, same, text_of, withheld
+from memctl.strategies.values import MISSING, conversion, is_empty, is_number, same, text_of, withheld
 
 ORIGINAL, FIXED = "original", "fixed"
 
@@ -40,13 +40,13 @@ _QUANTITY = re.compile(
 
 @dataclass(frozen=True)
 class Fix:
-    """What was changed in one argument.
+    """The change of one argument.
 
     Args:
-        path: its name, and those of its parts where it is an object.
-        kind: `take` (from the context), `add` (a value where there was nothing), `drop`, `convert` (to another type),
+        path: its name, followed by the names of parts if it is an object.
+        kind: `take` (from the context), `add` (a value where there was none), `drop`, `convert` (to another type),
             `at_least`, `at_most` (a quantity that was too small, too large), `replace` (another value).
-        before, after: the values then; `MISSING` where there was none.
+        before, after: the values in the pattern; `MISSING` for none.
         source, template: for `take`: the path in the context, and the text around the value.
         type: for `convert`: a key of `CONVERSIONS`.
     """
@@ -65,13 +65,13 @@ class Fix:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Equal for fixes that do the same; literal values count, figures and examples do not."""
+        """Equal for fixes that do the same: literal values count, figures and examples do not."""
         return (self.name, *self.shape)
 
     @property
     def shape(self) -> tuple[str, ...]:
-        """Equal for fixes of the same kind, also where arguments have other names in other tools."""
-        fault = "" if nothing(self.before) else canonical(self.before)
+        """Equal for fixes of the same kind, even if arguments have other names in other tools."""
+        fault = "" if is_empty(self.before) else canonical(self.before)
         if self.kind == TAKE:
             return (TAKE, fault, self.source, self.template)
         if self.kind in (CONVERT, AT_LEAST, AT_MOST):
@@ -80,10 +80,10 @@ class Fix:
 
 
 def fixes(pattern: Mapping[str, Any]) -> tuple[Fix, ...]:
-    """The fixes in a pattern; empty where trying again was enough.
+    """The fixes in a pattern; empty if retrying was enough.
 
     Raises:
-        ValueError: it is not a fix pattern.
+        ValueError: it is not a valid fix pattern.
     """
     original, fixed = pattern.get(ORIGINAL), pattern.get(FIXED)
     if not isinstance(original, Mapping) or not isinstance(fixed, Mapping):
@@ -99,7 +99,7 @@ def _fix(path: tuple[str, ...], before: Any, after: Any) -> Fix:
         return Fix(path, TAKE, before, after, source, template)
     if after is MISSING:
         return Fix(path, DROP, before, MISSING)
-    if nothing(before):
+    if is_empty(before):
         return Fix(path, ADD, before, after)
     if name := conversion(before, after):
         return Fix(path, CONVERT, before, after, type=name)
@@ -107,12 +107,13 @@ def _fix(path: tuple[str, ...], before: Any, after: Any) -> Fix:
 
 
 def general(path: tuple[str, ...], before: Any, after: Any) -> bool:
-    """Whether the two values alone tell how the fix carries over: by a conversion or a bound."""
-    return not nothing(before) and bool(conversion(before, after) or _bound(path, before, after))
+    """Whether the two values alone show how to apply the fix: as a conversion or a bound."""
+    return not is_empty(before) and bool(conversion(before, after) or _bound(path, before, after))
 
 
 def _bound(path: tuple[str, ...], before: Any, after: Any) -> str:
-    """`at_least` or `at_most` for a quantity that was raised or lowered; empty for other numbers, which are names."""
+    """`at_least` or `at_most` for a quantity that was raised or lowered; empty for other numbers, such as
+    identifiers."""
     if not (is_number(before) and is_number(after)) or not _QUANTITY.search(_snake(path[-1])):
         return ""
     return AT_LEAST if after > before else AT_MOST
@@ -135,9 +136,9 @@ def is_reference(value: Any) -> bool:
 def differences(
     before: Mapping[str, Any], after: Mapping[str, Any], *, stored: bool = False, at: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
-    """Path, value before and value after of all that differs, parts of objects included; `stored` as for `paired`."""
+    """Path, value before and value after of each difference, including parts of objects; `stored` as for `paired`."""
     for name, one, other in paired(before, after, stored=stored):
-        if looked_into(one, other):
+        if is_nested(one, other):
             inner = one if isinstance(one, Mapping) else {}
             yield from differences(inner, other, stored=stored, at=(*at, name))
         else:
@@ -150,7 +151,7 @@ def paired(
     """The arguments that differ, with both values.
 
     Args:
-        stored: these are parts of a pattern, where equal withheld values differed.
+        stored: the values are from a pattern, in which equal withheld values may have differed.
     """
     for name in (*before, *(name for name in after if name not in before)):
         one, other = before.get(name, MISSING), after.get(name, MISSING)
@@ -158,19 +159,19 @@ def paired(
             yield name, one, other
 
 
-def looked_into(one: Any, other: Any) -> bool:
+def is_nested(one: Any, other: Any) -> bool:
     """Whether a difference is described by the parts of an object."""
     if not isinstance(other, Mapping) or is_reference(other):
         return False
-    return bool(isinstance(one, Mapping) and one) or bool(other and (nothing(one) and not isinstance(one, str | list)))
+    return bool(isinstance(one, Mapping) and one) or bool(other and (is_empty(one) and not isinstance(one, str | list)))
 
 
 def moved(made: Sequence[Fix]) -> frozenset[str]:
-    """Arguments that were renamed: under their old name they are wrong, whatever they hold."""
+    """Renamed arguments: under their old name they are wrong with any value."""
     taken = {fix.source for fix in made}
     return frozenset(fix.path[-1] for fix in made if fix.kind == DROP and f"{ARGUMENTS}.{fix.name}" in taken)
 
 
 def scope(arguments: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """What references point into: the context with the call's arguments in it."""
+    """The values that references point into: the context, with the call's arguments added."""
     return {**context, ARGUMENTS: arguments}

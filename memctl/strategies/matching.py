@@ -1,4 +1,4 @@
-"""Which strategies fit: a call that failed, a call before it is made, a fix that several tools share.
+"""Matching strategies: to a failed call, to a call before it is made, and fixes that several tools share.
 
 The score of a strategy for a failure: error type +0.5, tool +0.3, similarity of the messages x 0.2. Ties are broken by
 confidence, then by use count.
@@ -15,15 +15,15 @@ from memctl.strategies.applying import Applied, applied, faulty
 from memctl.strategies.failures import Failure, named_in, similarity
 from memctl.strategies.fixes import CONVERT, Fix, moved
 from memctl.strategies.records import Strategy
-from memctl.strategies.values import MISSING, at_path, nothing
+from memctl.strategies.values import MISSING, at_path, is_empty
 
 ERROR_TYPE, TOOL, MESSAGE = 0.5, 0.3, 0.2
-"""What each similarity adds to the score."""
+"""What each part adds to the score."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """How well a strategy fits a failure; `similarity` of the messages is in [0, 1]."""
+    """How well a strategy matches a failure; `similarity` of the messages is in [0, 1]."""
 
     strategy: Strategy
     error_type: bool
@@ -32,7 +32,7 @@ class Match:
 
     @property
     def parts(self) -> dict[str, float]:
-        """What adds up to the score."""
+        """The parts of the score."""
         return {
             "error_type": ERROR_TYPE * self.error_type,
             "tool": TOOL * self.tool,
@@ -63,7 +63,7 @@ def by_trust(strategy: Strategy) -> tuple[Any, ...]:
 
 
 def proposed(given: Match, failed: Failure) -> Applied:
-    """What a strategy does to the arguments of the failed call."""
+    """The failed call's arguments with a strategy applied."""
     fixes = given.strategy.fixes
     names = named_in(failed.message, [fix.path[-1] for fix in fixes])
     return applied(fixes, failed.arguments, failed.context, names=names, known=given.tool)
@@ -74,11 +74,11 @@ def proposed(given: Match, failed: Failure) -> Applied:
 
 @dataclass(frozen=True)
 class Warned:
-    """Why a call may fail: it has the fault of one that did.
+    """Why a call may fail: it has the same fault as one that did.
 
     Args:
-        sure: whether the fault alone makes it fail: an empty argument, a wrong type, an argument that the error's
-            message named. Any other value may work in another call.
+        sure: whether the fault alone makes it fail: an empty argument, a wrong type, an argument named in the error's
+            message. Other values may work in another call.
         applied: the arguments with the fixes applied.
     """
 
@@ -89,16 +89,16 @@ class Warned:
 
     @property
     def why(self) -> str:
-        """What happened then, in a sentence."""
+        """What happened to the earlier call, in a sentence."""
         s = self.strategy
         return wording.failed_when(s.tool, s.error_type, s.message, self.causes, s.language)
 
 
 def warnings(strategies: Iterable[Strategy], arguments: Mapping[str, Any], context: Mapping[str, Any]) -> list[Warned]:
-    """Why a call may fail that has not been made yet, the surest reasons first.
+    """Why a call may fail before it is made, the surest reasons first.
 
-    Every argument that the error's message named must have its fault; where it named none, every changed argument. A
-    call that succeeded when tried again gives no warning.
+    Every argument named in the error's message must have its fault; if none is named, every changed argument. A call
+    that succeeded on a retry gives no warning.
     """
     warned = []
     for strategy in sorted(strategies, key=by_trust):
@@ -111,7 +111,7 @@ def warnings(strategies: Iterable[Strategy], arguments: Mapping[str, Any], conte
 
 
 def _is_sure(fix: Fix, names: frozenset[str]) -> bool:
-    empty = nothing(fix.before) and fix.before is not MISSING
+    empty = is_empty(fix.before) and fix.before is not MISSING
     return empty or fix.kind == CONVERT or fix.path[-1] in names
 
 
@@ -124,7 +124,7 @@ def _is_faulty(fix: Fix, arguments: Mapping[str, Any], names: frozenset[str]) ->
 
 @dataclass(frozen=True)
 class Shared:
-    """A fix for one type of error that worked for several tools; `fix` is None where trying again was enough."""
+    """A fix for one type of error that worked for several tools; `fix` is None if retrying was enough."""
 
     error_type: str
     tools: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The narrative over many error-recovery strategies: what goes wrong, and what helped. Made without a model."""
+"""The report over many error-recovery strategies: what goes wrong, and what helped. Written by rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memctl.strategies.records import Strategy, language_of_most
 from memctl.strategies.values import MISSING
 
 PER_TOOL, MOST_TOOLS, PER_SECTION = 8, 20, 20
-"""How many strategies of a tool, tools, and lines of other sections are shown; the rest is counted."""
+"""The most strategies of a tool, tools, and lines of other sections to show; the rest is counted."""
 
 _KINDS = ("take", "empty", "add", "type", "bound", "drop", "value", "again")
 
@@ -24,19 +24,19 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "patterns": "Common error patterns", "successful": "Successful strategies", "by error": "By error",
         "shared": "The same in several tools", "failing": "What did not hold",
         "take": "**Missing or wrong arguments**: the right value is usually in the context",
-        "empty": "**Empty arguments**: a value has to be given",
+        "empty": "**Empty arguments**: a value must be given",
         "add": "**Arguments left out**: the call needs them",
-        "type": "**Arguments of the wrong type**: the same value in the right type will do",
+        "type": "**Arguments of the wrong type**: the same value works in the right type",
         "bound": "**Limits**: a quantity was too small or too large",
         "drop": "**Arguments the tool does not take**: leave them out",
         "value": "**Wrong values**: another value is needed",
-        "again": "**Passing errors**: the same call succeeds when it is tried again",
+        "again": "**Temporary errors**: the same call succeeds when it is retried",
         "line": "{error}: {fixes}", "tried": "confidence {confidence:.2f}, helped {successes}, failed {failures}",
         "untried": "confidence {confidence:.2f}, not tried since",
         "more": "and {n} more", "more tools": "And {n} more tools.", "more short": " and {n} more",
         "in": "{error}: {n} in {tools}", "shared line": "{error} in {tools}: {fixes}",
         "failed": "{tool}, {error}: {fixes}; no longer proposed", "reason": ", last because: {reason}",
-        "summary": "{title}: {n} for {tools}; most often {pattern}", "retry": "try the same call again",
+        "summary": "{title}: {n} for {tools}; most often {pattern}", "retry": "retry the same call",
         "comma": ", ", "semicolon": "; ", "open": " (", "close": ")",
     },
     "zh": {
@@ -68,12 +68,12 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 def draft(
     strategies: Sequence[Strategy], explanations: Mapping[str, Sequence[str]], title: str = "", tool: str = ""
 ) -> Draft:
-    """The narrative over strategies.
+    """The report over strategies.
 
     Args:
         strategies: at least one.
-        explanations: by id, what the Markdown of each strategy says on its arguments.
-        title: the heading; made from `tool`, the only tool of the report, otherwise.
+        explanations: the explanations in the Markdown of each strategy, by id.
+        title: the heading; default: made from `tool`, if the report is about one tool.
     """
     language = language_of_most(strategies)
     word = _WORDS[language]
@@ -95,13 +95,13 @@ def draft(
 
 
 def _section(heading: str, lines: Sequence[str], *, numbered: bool = False) -> str:
-    """A heading with a list; empty where the list is."""
+    """A heading with a list; empty without lines."""
     marked = [f"{n}. {line}" if numbered else f"- {line}" for n, line in enumerate(lines, 1)]
     return f"## {heading}\n\n" + "\n".join(marked) if lines else ""
 
 
 def _cut(lines: Sequence[str], most: int, language: str) -> list[str]:
-    """The first lines, and how many more there are."""
+    """The first lines, and the number of others."""
     more = len(lines) - most
     return [*lines[:most], *([_WORDS[language]["more"].format(n=more)] if more > 0 else [])]
 
@@ -177,14 +177,14 @@ def _line(strategy: Strategy, explanations: Sequence[str], language: str) -> str
     word = _WORDS[language]
     texts = [text for text in explanations if text.startswith("`")] or _fixes(strategy, language)
     line = word["line"].format(error=strategy.error_type, fixes=word["semicolon"].join(texts))
-    return line + _standing(strategy, language)
+    return line + _status(strategy, language)
 
 
 def _fixes(strategy: Strategy, language: str) -> list[str]:
     return [wording.explained(fix, language) for fix in strategy.fixes] or [_WORDS[language]["retry"]]
 
 
-def _standing(strategy: Strategy, language: str) -> str:
+def _status(strategy: Strategy, language: str) -> str:
     word = _WORDS[language]
     text = word["tried" if strategy.successes + strategy.failures else "untried"].format(
         confidence=strategy.memory.confidence,
@@ -225,7 +225,7 @@ def _failing(strategy: Strategy, language: str) -> str:
     reason = strategy.memory.metadata.get("last_failure")
     line = word["failed"].format(tool=strategy.tool, error=strategy.error_type, fixes=fixes)
     line += word["reason"].format(reason=reason) if isinstance(reason, str) and reason else ""
-    return line + _standing(strategy, language)
+    return line + _status(strategy, language)
 
 
 def _summary(title: str, strategies: Sequence[Strategy], language: str) -> str:

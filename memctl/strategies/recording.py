@@ -20,16 +20,16 @@ from memctl.strategies.failures import Failure, storable
 from memctl.strategies.finding import tagged
 
 _LAST = 3
-"""So many of the latest strategies decide on the language of a new one."""
+"""How many of the latest strategies decide the language of a new one."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A strategy that was recorded.
+    """The result of recording a strategy.
 
     Args:
-        outcome: `added`, or `mentioned` where it was known.
-        body: the Markdown of this call; the file of a known strategy is left as it is.
+        outcome: `added`, or `mentioned` if it was known.
+        body: the Markdown of this call; the file of a known strategy is unchanged.
     """
 
     outcome: str
@@ -39,7 +39,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A failed call and its fix, as they may be stored: all arguments that worked, the fix pattern, explanations."""
+    """A failed call and its fix in stored form: all arguments that worked, the fix pattern, explanations."""
 
     failed: Failure
     arguments: Mapping[str, Any]
@@ -55,16 +55,16 @@ def prepared(failed: Failure, arguments: Mapping[str, Any], explanations: Mappin
 
 
 def recorded(view: View, given: Fixed, categories: Sequence[str], now: datetime) -> tuple[Change, Recorded]:
-    """The change that adds a strategy, or mentions the known one.
+    """The change that adds a strategy, or counts a mention of a known one.
 
     Raises:
-        UsageError: the arguments make no fix pattern.
+        UsageError: the arguments give no fix pattern.
     """
     failed, language = given.failed, _language(view, given, now)
     new = check(records.record(failed, given.pattern, view.new_id(now), language, now), categories)
     fresh = records.read(new)
     if fresh is None:
-        raise UsageError("the arguments cannot be kept as a fix pattern")
+        raise UsageError("the arguments give no fix pattern")
     body = records.detail(failed, given.arguments, fresh.fixes, given.explanations, language)
     near = tagged(view, now, *records.tags(failed.tool, failed.error_type))
     known = next((strategy for strategy in near.values() if strategy.identity == fresh.identity), None)
@@ -78,7 +78,7 @@ def recorded(view: View, given: Fixed, categories: Sequence[str], now: datetime)
 
 
 def _language(view: View, given: Fixed, now: datetime) -> str:
-    """The language of a strategy: Chinese where message or explanations are, else that of the latest strategies."""
+    """The language of a strategy: Chinese if the message or explanations are, else that of the latest strategies."""
     if language_of(given.failed.message, *given.explanations.values()) == "zh":
         return "zh"
     others = [*view.matching(Filters(kinds=(records.KIND,), tags=(records.TAG,)), now)]

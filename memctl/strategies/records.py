@@ -26,12 +26,12 @@ CATEGORY = KIND = kinds.STRATEGY
 CONFIDENCE = 0.7
 
 LEAST_CONFIDENCE = 0.3
-"""Below this a strategy is kept but not proposed: from 0.7, after four failures in a row."""
+"""Below this a strategy is kept but no longer proposed: after four failures in a row."""
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A record read as a strategy. `message` is the error's; empty where it was not kept."""
+    """A record read as a strategy. `message` is the error's; empty if it was not stored."""
 
     memory: Memory
     tool: str
@@ -53,7 +53,7 @@ class Strategy:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Equal for the same strategy, recorded twice."""
+        """Equal for the same strategy recorded twice."""
         return (self.tool, self.error_type, tuple(sorted(fix.identity for fix in self.fixes)))
 
     @property
@@ -73,10 +73,10 @@ def is_strategy(memory: Memory) -> bool:
 
 
 def read(memory: Memory, message: str = "") -> Strategy | None:
-    """A record as a strategy; None where it is none, or its metadata is malformed.
+    """A record as a strategy; None if it is not one, or its metadata is malformed.
 
     Args:
-        message: the error's, where the metadata does not hold it.
+        message: the error's message, if the metadata does not have it.
     """
     about = memory.metadata
     tool, error, pattern = about.get("tool_name"), about.get("error_type"), about.get("fix_pattern")
@@ -91,13 +91,13 @@ def read(memory: Memory, message: str = "") -> Strategy | None:
 
 
 def in_words(strategy: Strategy) -> list[str]:
-    """A line on each fix."""
+    """A line for each fix."""
     lines = [wording.explained(fix, strategy.language) for fix in strategy.fixes]
     return lines or [wording.WORDS[strategy.language]["again"]]
 
 
 def language_of_most(strategies: Sequence[Strategy]) -> str:
-    """`zh` where most of the strategies are in Chinese, else `en`."""
+    """`zh` if most of the strategies are in Chinese, else `en`."""
     return "zh" if sum(strategy.language == "zh" for strategy in strategies) * 2 > len(strategies) else "en"
 
 
@@ -144,8 +144,8 @@ def again(known: Strategy, pattern: Mapping[str, Any], now: datetime) -> Memory:
 def outcome(memory: Memory, success: bool, now: datetime, reason: str = "") -> Memory:
     """A strategy after it was tried: its confidence moves a share of the way to 1 (success) or to 0 (failure).
 
-    A success counts as a use. Crossing `LEAST_CONFIDENCE` downwards marks the strategy for revision, upwards clears the
-    mark.
+    A success counts as a use. If the confidence falls below `LEAST_CONFIDENCE`, the strategy is marked for revision; if
+    it rises above, the mark is cleared.
     """
     name = "successes" if success else "failures"
     metadata = {**memory.metadata, name: _count(memory, name) + 1}

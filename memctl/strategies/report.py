@@ -19,7 +19,7 @@ from memctl.strategies import narrative, records
 from memctl.strategies.finding import body_of, tagged
 
 REPORT = "strategy_report"
-"""Tag of the record of a report."""
+"""The tag of a report's record."""
 
 
 def reported(view: View, tool: str, title: str, categories: Sequence[str], now: datetime) -> tuple[Change, Reflected]:
@@ -46,7 +46,7 @@ def reported(view: View, tool: str, title: str, categories: Sequence[str], now: 
 
 
 def _known(view: View, scope: tuple[str, ...], now: datetime) -> Memory | None:
-    """The record of the report on this tool, or on all."""
+    """The record of the report on this tool, or on all tools."""
     memories = view.matching(Filters(tags=(REPORT, *scope)), now)
     reports = [m for m in memories if reflections.is_reference(m.summary_md_ref)]
     return next((m for m in reports if {tag for tag in m.tags if tag.startswith("tool:")} == set(scope)), None)

@@ -1,4 +1,4 @@
-"""Error-recovery strategies: learned from failed calls that were fixed, asked when a call fails or may fail."""
+"""Error-recovery strategies: learned from fixed calls, and suggested when a call fails or may fail."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CONSIDERED = 5
 
 
 class Strategies:
-    """Learning from failed calls, as `store.strategies`."""
+    """Error-recovery strategies: `store.strategies`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -47,20 +47,20 @@ class Strategies:
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Recorded:
-        """Remember how a failed call was fixed.
+        """Record how a failed call was fixed.
 
-        The same fix (tool, error type, shape of the fix) is one record: its confidence and mentions rise. Secrets are
-        not stored.
+        Recording the same fix (tool, error type, shape of the fix) again raises the confidence and mentions of its
+        record. Secrets are not stored.
 
         Args:
             error: the exception, or the name of its type with `message`.
-            original, fixed: all arguments of the call that failed, and of the one that succeeded. Equal ones mean that
-                trying again was enough.
-            context: what the agent knew. Values found in it are kept as references, so that the fix carries over.
+            original, fixed: all arguments of the call that failed, and of the one that succeeded. If they are equal,
+                retrying was enough.
+            context: what the agent knew. Values found in it become references, so that the fix applies to other calls.
             explanations: why an argument was changed, by its name.
 
         Raises:
-            UsageError: the tool or the error has no usable name.
+            UsageError: the tool or the error has an invalid name.
         """
         now = now or times.utc_now()
         new = prepared(failure(tool, error, message, original, context), plain(fixed), explanations or {})
@@ -83,14 +83,14 @@ class Strategies:
         use_model: bool = True,
         now: datetime | None = None,
     ) -> Advice:
-        """What to do about a failed call: the best strategy that fits its arguments, else a configured model's advice.
+        """Advice on a failed call: the best strategy that fits its arguments, else a configured model's advice.
 
         Only strategies whose score reaches the setting `strategy_threshold` are used.
 
         Args:
-            context: what the agent knows now, to take values from.
-            definition: the tool's, for the model.
-            exclude: ids of strategies that were tried for this call.
+            context: what the agent knows now, as a source of values.
+            definition: the tool's definition, for the model.
+            exclude: ids of strategies already tried for this call.
         """
         failed = failure(tool, error, message, arguments, context)
         self._engine.refresh()
@@ -109,7 +109,7 @@ class Strategies:
         return replace(advice, considered=tuple(considered[:_CONSIDERED]))
 
     def _from_model(self, failed: Failure, definition: Mapping[str, Any], related: list[Memory]) -> Advice:
-        """A model's advice; `none` where no model is configured, or it does not answer."""
+        """A model's advice; `none` if no model is configured, or it does not answer."""
         prompt = diagnosis.prompt(failed, definition, related)
         answer = self._engine.ask(prompt, diagnosis.read, diagnosis.SCHEMA, attempts=1)
         if answer.value is None:
@@ -119,7 +119,7 @@ class Strategies:
     def outcome(
         self, memory_id: str, success: bool, *, reason: str = "", dry_run: bool = False, now: datetime | None = None
     ) -> Memory:
-        """Note whether a strategy helped: its confidence rises or falls; a success counts as a use.
+        """Record whether a strategy helped: its confidence rises or falls; a success counts as a use.
 
         Raises:
             NotFoundError: no such memory.
@@ -132,14 +132,16 @@ class Strategies:
         def decide(view: View) -> tuple[Change, Memory]:
             memory = view.need(wanted)
             if not records.is_strategy(memory):
-                raise UsageError(f"{wanted} is no error-recovery strategy", hint="`memctl strategy list` shows them.")
+                raise UsageError(
+                    f"{wanted} is not an error-recovery strategy", hint="`memctl strategy list` lists them."
+                )
             tried = records.outcome(memory, success, now, reason)
             return Change("strategy outcome", (tried,)), tried
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
     def all(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
-        """All strategies, those below the least confidence included, the most trusted first."""
+        """All strategies, including those no longer proposed, the most trusted first."""
         self._engine.refresh()
         tags = [f"tool:{tool_name(tool)}"] if tool else []
         tags += [f"error:{error_name(error)}"] if error else []
@@ -153,10 +155,10 @@ class Strategies:
     def report(
         self, *, tool: str = "", title: str = "", dry_run: bool = False, now: datetime | None = None
     ) -> Reflected:
-        """Write or refresh the narrative over all strategies, or over those of one tool.
+        """Write or refresh the report over all strategies, or over those of one tool.
 
-        It is a reflection with a record of its own. Where a person edited its body, the new one is written beside it as
-        a proposal.
+        The report is a reflection with its own record. If the user edited its body, the new one is written next to it
+        as a proposal.
 
         Raises:
             NotFoundError: there are no strategies.
@@ -177,17 +179,17 @@ class Strategies:
         context: Mapping[str, Any] | None = None,
         now: datetime | None = None,
     ) -> list[Warned]:
-        """Why a call may fail, before it is made, by strategies for its tool; the surest reasons first."""
+        """Why a call may fail, before it is made, from strategies for its tool; the surest reasons first."""
         self._engine.refresh()
         strategies = self._tagged(now or times.utc_now(), records.TAG, f"tool:{tool_name(tool)}")
         return matching.warnings(strategies.values(), arguments, context or {})
 
     def _tagged(self, now: datetime, *tags: str) -> dict[str, Strategy]:
         view = self._engine.view()
-        return self._engine.healed(lambda: tagged(view, now, *tags))
+        return self._engine.retry(lambda: tagged(view, now, *tags))
 
     def candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
-        """Every strategy that can reach the threshold; the message alone gives at most `matching.MESSAGE`."""
+        """Every strategy that can reach the threshold; the message alone adds at most `matching.MESSAGE`."""
         strategies = {
             **self._tagged(now, records.TAG, f"error:{failed.error_type}"),
             **self._tagged(now, records.TAG, f"tool:{failed.tool}"),

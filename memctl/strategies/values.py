@@ -22,7 +22,7 @@ class Missing(Enum):
 MISSING = Missing.MISSING
 
 
-def nothing(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
     """Whether an argument is missing, null, blank, or an empty list or object."""
     return value is MISSING or value is None or (isinstance(value, str | list | Mapping) and not _stripped(value))
 
@@ -32,7 +32,7 @@ def _stripped(value: Any) -> Any:
 
 
 def withheld(value: Any) -> bool:
-    """Whether a value, or a part of it, was not stored as secret or too long."""
+    """Whether a value, or a part of it, was not stored because it is secret or too long."""
     text = text_of(value)
     return REDACTED in text or f'"{TOO_LONG}"' in text
 
@@ -42,7 +42,7 @@ def text_of(value: Any) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON: 1 is neither "1" nor true."""
+    """Whether two values are the same JSON: 1 equals neither "1" nor true."""
     if one is MISSING or other is MISSING:
         return one is other
     return canonical(plain(one)) == canonical(plain(other))
@@ -53,7 +53,7 @@ def is_number(value: Any) -> bool:
 
 
 def json_type(value: Any) -> str:
-    """The name of a value's JSON type; integers have their own."""
+    """The name of a value's JSON type, with integers as a separate type."""
     names = {bool: "boolean", int: "integer", float: "number", str: "text", list: "list", dict: "object"}
     return names.get(type(plain(value)), "null")
 
@@ -108,17 +108,17 @@ CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def conversion(before: Any, after: Any) -> str:
-    """The conversion that leads from one value to the other; empty where none does."""
+    """The conversion from one value to the other; empty if there is none."""
     if withheld(before):
         return ""
     return next((name for name, convert in CONVERSIONS.items() if same(convert(before), after)), "")
 
 
-# Places
+# Paths
 
 
 def at_path(arguments: Any, path: Sequence[str]) -> Any:
-    """The argument at a path; `MISSING` where there is none."""
+    """The argument at a path; `MISSING` if there is none."""
     for name in path:
         if not isinstance(arguments, Mapping) or name not in arguments:
             return MISSING
@@ -126,18 +126,18 @@ def at_path(arguments: Any, path: Sequence[str]) -> Any:
     return arguments
 
 
-def looked_up(value: Any, path: str) -> Any:
-    """The value at a path such as `inputs.query` or `items.0.name`; `MISSING` where there is none."""
+def lookup(value: Any, path: str) -> Any:
+    """The value at a path such as `inputs.query` or `items.0.name`; `MISSING` if there is none."""
     if not path:
         return value
     if isinstance(value, Mapping):
         parts = path.split(".")
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])
-            if name in value and (part := looked_up(value[name], ".".join(parts[count:]))) is not MISSING:
+            if name in value and (part := lookup(value[name], ".".join(parts[count:]))) is not MISSING:
                 return part
     if isinstance(value, list | tuple):
         head, _, rest = path.partition(".")
         if head.isascii() and head.isdigit() and int(head) < len(value):
-            return looked_up(value[int(head)], rest)
+            return lookup(value[int(head)], rest)
     return MISSING

@@ -9,7 +9,7 @@ from memctl.core.plain_json import canonical
 from memctl.core.text.shortening import cut, one_line
 from memctl.strategies.applying import DROPPED, SET, Step
 from memctl.strategies.fixes import AT_LEAST, AT_MOST, CONVERT, DROP, TAKE, VALUE, Fix
-from memctl.strategies.values import MISSING, json_type, nothing
+from memctl.strategies.values import MISSING, is_empty, json_type
 
 _LONGEST_SHOWN, _LONGEST_BRIEF, _LONGEST_MESSAGE, _MOST_BRIEF = 120, 40, 160, 6
 
@@ -17,21 +17,21 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "title": "Error recovery: {tool}", "error": "Error", "type": "Error type", "message": "Error message",
         "none": "(none)", "original": "Original arguments", "fixed": "Fixed arguments", "explanation": "Explanation",
-        "again": "nothing was changed: the same call succeeded when it was tried again",
+        "again": "nothing was changed: the same call succeeded on a retry",
         "content": "Tool {tool} failed with {error}; it succeeded after correcting {names} ({fixes}).",
         "brief drop": "without {name}", "brief take": "{name} from {source}",
-        "content again": "Tool {tool} failed with {error}; the same call succeeded when it was tried again.",
+        "content again": "Tool {tool} failed with {error}; the same call succeeded on a retry.",
         "missing": "missing", "dropped": "dropped", "and": " and ", "comma": ", ", "because": ", ",
-        TAKE: "taken from `{source}` of the context", "argument": "taken over from the argument `{source}`",
-        "template": "made as `{template}` with `{source}` of the context",
-        AT_LEAST: "raised to at least {after}", AT_MOST: "lowered to at most {after}", CONVERT: "turned into {type}",
+        TAKE: "taken from `{source}` of the context", "argument": "copied from the argument `{source}`",
+        "template": "built as `{template}` with `{source}` of the context",
+        AT_LEAST: "raised to at least {after}", AT_MOST: "lowered to at most {after}", CONVERT: "converted to {type}",
         "integer": "a whole number", "number": "a number", "boolean": "true or false", "text": "text",
         "list": "a list of one", "parts": "a list of its parts", "item": "the only item of the list",
-        "json": "what its JSON says", "fine": "is not what was wrong then; left as it is", "already": "is that already",
-        "blocked": "is inside of something that is no object: left as it is",
-        "absent": "the context has no `{instead}`; give it",
+        "json": "the value of its JSON", "fine": "was not the fault; unchanged", "already": "already has that value",
+        "blocked": "is inside a value that is not an object; unchanged",
+        "absent": "the context has no `{instead}`; provide it",
         "wrong type": "the context has {instead} there, not {type}",
-        "withheld": "the value was secret or too long and is not stored; give it",
+        "withheld": "the value was secret or too long and is not stored; provide it",
         "faulty empty": "`{name}` was {before}", "faulty": "`{name}` was {before}", "faulty drop": "`{name}` was given",
         AT_LEAST + " why": "`{name}` was {before} (a larger one worked)",
         AT_MOST + " why": "`{name}` was {before} (a smaller one worked)",
@@ -92,7 +92,7 @@ def listed(names: Iterable[str], language: str) -> str:
 
 
 def content(tool: str, error: str, fixes: Sequence[Fix], language: str) -> str:
-    """A strategy in one line that can be searched for and acted on."""
+    """A strategy in one line, to search for and act on."""
     word = WORDS[language]
     if not fixes:
         return word["content again"].format(tool=tool, error=error)
@@ -115,7 +115,7 @@ def _briefly(fix: Fix, language: str) -> str:
 
 
 def how(fix: Fix, language: str) -> str:
-    """Where the new value comes from; empty where it stands for itself."""
+    """Where the new value comes from; empty for a literal value."""
     word = WORDS[language]
     if fix.kind == TAKE and fix.source.startswith("arguments."):
         return word["argument"].format(source=fix.source.removeprefix("arguments."))
@@ -137,12 +137,12 @@ def explained(fix: Fix, language: str, why: str = "") -> str:
 
 
 def cause(fix: Fix, language: str) -> str:
-    """What was wrong with an argument."""
+    """The fault of an argument."""
     word = WORDS[language]
     name, before = fix.name, shown(fix.before, language)
     if fix.kind == DROP:
         return word["faulty drop"].format(name=name)
-    if nothing(fix.before):
+    if is_empty(fix.before):
         return word["faulty empty" if fix.before is MISSING else "faulty"].format(name=name, before=before)
     type_of = _TYPES[language].get(fix.type, word.get(fix.type, ""))
     return word.get(f"{fix.kind} why", word["faulty"]).format(name=name, before=before, type=type_of)
@@ -157,7 +157,7 @@ def failed_when(tool: str, error: str, message: str, causes: Sequence[Fix], lang
 
 
 def step(given: Step, language: str) -> str:
-    """What became of one argument, and why."""
+    """The result for one argument, and why."""
     word = WORDS[language]
     name = f"`{given.argument}`"
     if given.action in (SET, DROPPED):

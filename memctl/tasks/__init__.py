@@ -1,1 +1,1 @@
-"""Tasks: what an agent is at, from its request to what it taught."""
+"""Tasks: what an agent works on, from the request to the lessons."""

@@ -1,7 +1,7 @@
-"""What remains of a task that is over: its episode, what it teaches, how failed calls were fixed on the way.
+"""Archiving an ended task: its episode, the strategy learned from it, and the fixes of failed calls.
 
-The session's file marks the task as closed first; then the episode is written; then the task leaves the file. The next
-command finishes what a crash cuts short, and the episode bears the task's id, so that it is written once.
+First the session's file marks the task as closed; then the episode is written; then the task is removed from the file.
+The next command completes an interrupted closing; the episode has the task's id, so it is written once.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start
 
 @dataclass(frozen=True)
 class Closed:
-    """What remains of a task that is over.
+    """The memories written for an ended task.
 
     Args:
-        episode: its record; None where it was written before.
-        strategy: the record of what worked, or why it failed; None where that is not known.
-        reflection: the file of the strategy; `.proposed.md` where a person edited the strategy's own.
+        episode: its record; None if it was written before.
+        strategy: the record of what worked, or why it failed; None if unknown.
+        reflection: the file of the strategy; `.proposed.md` if the user edited the strategy's reflection.
         recoveries: error-recovery strategies from calls that failed and were fixed.
-        knowledge: candidates for new knowledge, for a person to confirm or reject.
+        knowledge: candidates for new knowledge, for the user to confirm or reject.
     """
 
     task: Task
@@ -50,19 +50,19 @@ class Closed:
 
 
 class Closing:
-    """Archives tasks that are over."""
+    """Archives ended tasks."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._sessions, self._storage = engine, Sessions(engine), engine.storage.sessions
 
     def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
-        """Archive a task that another process closed and did not archive before it died."""
+        """Archive a task that another process closed, but did not archive before it died."""
         session = self._storage.load_if_exists(session_id)
         task = task_of(session) if session and session.own else None
         return self._archive(task, now) if task and not task.is_open else None
 
     def finish_closed(self, now: datetime | None = None) -> list[Closed]:
-        """Archive the closed tasks that a crash left in any session; part of `maintain`."""
+        """Archive closed tasks that a crash left in sessions; part of `maintain`."""
         now = now or times.utc_now()
         tasks = (self._closed_or_none(session_id, now) for session_id in self._sessions.ids())
         return [closed for closed in tasks if closed]
@@ -74,17 +74,17 @@ class Closing:
             return None  # `memctl session list` says why
 
     def _archive(self, task: Task, now: datetime, unexplained: Sequence[str] = ()) -> Closed:
-        """Write what remains of a closed task, then take it out of its session.
+        """Write the memories of a closed task, then remove it from its session.
 
         Args:
-            unexplained: what a language model is to explain later.
+            unexplained: the parts that a language model should explain later.
         """
         from memctl.tasks import episodes, strategies
 
         recoveries = tuple(self._recorded_recoveries(task, now))
         covered = bool(recoveries) and not unexplained and episodes.taught_by_corrections(task)
-        taught = [recorded.memory.memory_id for recorded in recoveries] if covered else []
-        draft = episodes.waiting_for_model(episodes.episode_of(task, taught), unexplained)
+        covering = [recorded.memory.memory_id for recorded in recoveries] if covered else []
+        draft = episodes.waiting_for_model(episodes.episode_of(task, covering), unexplained)
         episode = self._engine.completed(draft, now)
         proposal = None if covered else strategies.proposal_of(task)
         knowledge = [self._engine.completed(episodes.knowledge_of(task, text), now) for text in task.knowledge]
@@ -100,7 +100,7 @@ class Closing:
             closed = Closed(task, written, recoveries=recoveries, knowledge=candidates)
             if proposal is None or not blank:
                 return Change("task", (written, *candidates)), closed
-            strategy, file = strategies.taught(view, proposal, others[-1], written, now)
+            strategy, file = strategies.learned(view, proposal, others[-1], written, now)
             closed = replace(closed, strategy=strategy, reflection=file.path)
             return Change("task", (written, *candidates, strategy), texts=file.edits), closed
 
@@ -109,7 +109,7 @@ class Closing:
         return closed
 
     def _recorded_recoveries(self, task: Task, now: datetime) -> list[Recorded]:
-        """Error-recovery strategies from the task's steps, as far as they show any."""
+        """Error-recovery strategies from failed and corrected steps of the task."""
         from memctl.tasks.episodes import corrected_steps
 
         self._engine.refresh()

@@ -1,6 +1,6 @@
-"""Episodes of tasks that are over, and of the user's feedback on them.
+"""Episodes of ended tasks, and of the user's feedback on them.
 
-A language model may explain how a task was done and what was learned, where neither the agent nor the user did.
+A language model can explain how a task was done and what was learned, if neither the agent nor the user did.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 from memctl.core import kinds
 from memctl.core.models import CANDIDATE, Memory
 from memctl.core.text.language import language_of
-from memctl.core.text.shortening import shortened
-from memctl.sessions.summary import invents_numbers, telling
+from memctl.core.text.shortening import cut, shortened
+from memctl.sessions.summary import content_words, invents_numbers
 from memctl.sessions.topics import key_topics
 from memctl.tasks.rules import (
     COMPLETED,
@@ -27,7 +27,6 @@ from memctl.tasks.rules import (
     SUCCESS,
     Step,
     Task,
-    cut,
 )
 
 IMPORTANCE = {SUCCESS: 0.8, PARTIAL: 0.8, FAILURE: 0.9}
@@ -38,10 +37,10 @@ FEEDBACK_SOURCE = "user_feedback"
 
 
 def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
-    """The episode of a task that is over, without an id. Outcome, steps and lessons are in its metadata.
+    """The episode of an ended task, without an id. Its metadata has the outcome, steps and lessons.
 
     Args:
-        taught: ids of strategies that already hold all it teaches.
+        taught: ids of strategies that cover everything learned from it.
     """
     zh = language_of(task.original_request) == "zh"
     outcome = task.outcome or FAILURE
@@ -105,7 +104,7 @@ def _episode_step(step: Step) -> dict[str, Any]:
 
 
 def _shown_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as an episode keeps them: long values as text, cut."""
+    """Arguments in the form for an episode: long values as shortened text."""
     texts = {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for name, value in args.items()
     }
@@ -113,14 +112,14 @@ def _shown_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def approach_of(task: Task) -> str:
-    """How a task was done: as stated, else the steps that worked."""
+    """How a task was done: as stated, else its successful steps."""
     worked = [step.description.rstrip(".。") for step in task.steps if step.status == COMPLETED]
     joint = "；" if language_of(task.original_request) == "zh" else "; "
     return task.approach or shortened(joint.join(dict.fromkeys(worked)), 300)
 
 
 def lessons_of(task: Task) -> list[str]:
-    """What was learned: as stated, and how failed calls were fixed; else the last errors of a failed task."""
+    """The lessons: as stated, and how failed calls were fixed; else the last errors of a failed task."""
     colon = "：" if language_of(task.original_request) == "zh" else ": "
     lessons = list(task.lessons)
     for failed, fixed in corrected_steps(task):
@@ -132,7 +131,7 @@ def lessons_of(task: Task) -> list[str]:
 
 
 def corrected_steps(task: Task) -> list[tuple[Step, Step]]:
-    """Steps that failed, each with the next step with the same tool, where that succeeded."""
+    """Failed steps, each with the next step with the same tool if that succeeded."""
     pairs = []
     for at, step in enumerate(task.steps):
         later = (other for other in task.steps[at + 1 :] if other.tool_name == step.tool_name)
@@ -142,14 +141,15 @@ def corrected_steps(task: Task) -> list[tuple[Step, Step]]:
 
 
 def taught_by_corrections(task: Task) -> bool:
-    """Whether a task teaches nothing but how calls were corrected, so that error-recovery strategies cover it."""
+    """Whether all that can be learned from a task is how calls were corrected, which error-recovery strategies
+    cover."""
     worked = {id(step) for step in task.steps if step.status == COMPLETED}
     corrected = {id(after) for _, after in corrected_steps(task)}
     return bool(worked) and worked <= corrected and not (task.approach or task.lessons or task.outcome == FAILURE)
 
 
 KNOWLEDGE_CONFIDENCE = 0.5
-"""Confidence of knowledge from a single task: the least that knowledge may have."""
+"""The confidence of knowledge from a single task, the lowest for knowledge."""
 
 
 def knowledge_of(task: Task, text: str) -> Memory:
@@ -172,10 +172,10 @@ def knowledge_of(task: Task, text: str) -> Memory:
 def feedback_episode(
     task_id: str, description: str, feedback: str, session_id: str, about: Mapping[str, Any]
 ) -> Memory:
-    """The user's feedback on a task, as an episode of its own without an id.
+    """The user's feedback on a task, as a separate episode without an id.
 
     Args:
-        about: metadata of the task's episode, where there is one.
+        about: the metadata of the task's episode, if there is one.
     """
     text = " ".join(feedback.split())
     if language_of(feedback, description) == "zh":
@@ -201,8 +201,8 @@ def feedback_episode(
 
 # By a language model
 
-LESSONS_TASK = """An agent's task is over. From its state give: `approach` (one sentence: how it was done), `lessons` (0
-to 5 sentences worth knowing for the next task of this kind). Use only what the state says: invent no number, no
+LESSONS_TASK = """An agent's task has ended. From its state give: `approach` (one sentence: how it was done), `lessons`
+(0 to 5 sentences worth knowing for the next task of this kind). Use only what the state says: invent no number, no
 name. Write in the language of the task."""
 
 LESSONS: Mapping[str, Any] = {
@@ -212,43 +212,43 @@ LESSONS: Mapping[str, Any] = {
 }
 
 UNEXPLAINED = "lessons_wanted"
-"""Name in the metadata of an episode that waits for a language model: what is missing of `approach` and `lessons`."""
+"""Metadata of an episode that waits for a language model: which of `approach` and `lessons` are missing."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A language model's explanation of a task that is over."""
+    """A language model's explanation of an ended task."""
 
     approach: str
     lessons: tuple[str, ...]
 
 
 def unexplained(task: Task) -> list[str]:
-    """What is missing of a task's `approach` and `lessons`, and a model may add."""
+    """Which of `approach` and `lessons` a task lacks, so that a model may add them."""
     return [name for name, stated in (("approach", task.approach), ("lessons", task.lessons)) if not stated]
 
 
 def explanation(answer: Mapping[str, Any], source: str) -> Explanation:
-    """A model's answer.
+    """A model's answer as an explanation.
 
     Raises:
-        ValueError: it says what is not in the source, or too much.
+        ValueError: it contains words or numbers that are not in the source, or too much.
     """
     approach, lessons = answer["approach"].strip(), [text.strip() for text in answer["lessons"] if text.strip()]
     text = "\n".join([approach, *lessons])
-    grounded = bool(telling(text) & telling(source)) and not invents_numbers(text, source)
+    grounded = bool(content_words(text) & content_words(source)) and not invents_numbers(text, source)
     if not approach or len(lessons) > 5 or len(text) > 2_000 or not grounded:
-        raise ValueError("it says what is not in the task's state, or too much")
+        raise ValueError("it has words or numbers that are not in the task's state, or too much")
     return Explanation(approach, tuple(lessons))
 
 
 def with_explanation(task: Task, given: Explanation) -> Task:
-    """The task with what its own statements lack."""
+    """The task, completed with a model's explanation."""
     return replace(task, approach=task.approach or given.approach, lessons=task.lessons or given.lessons)
 
 
 def waiting_for_model(episode: Memory, names: Sequence[str]) -> Memory:
-    """The episode, marked as waiting for a model to add what is missing."""
+    """The episode, marked as waiting for a model's explanation."""
     return replace(episode, metadata={**episode.metadata, UNEXPLAINED: list(names)}) if names else episode
 
 
@@ -257,7 +257,7 @@ def is_waiting(memory: Memory) -> bool:
 
 
 def explained(episode: Memory, given: Explanation | None) -> Memory:
-    """The episode with a model's explanation in place of the rules'; no longer marked as waiting."""
+    """The episode with a model's explanation, and no longer marked as waiting."""
     about = dict(episode.metadata)
     wanted = about.pop(UNEXPLAINED, ())
     if given and "approach" in wanted:

@@ -1,4 +1,4 @@
-"""Undo and redo of the end of a task: its session's file, which the log does not cover, follows."""
+"""Undo and redo of the end of a task, for the session's file, which the operation log does not cover."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from memctl.sessions.state import task_before, task_of, with_task
 from memctl.storage.ports.sessions import SessionStorage
 
 COMMAND = "task"
-"""Command of the change that the end of a task makes."""
+"""The command of the change that ends a task."""
 
 
 def follow(sessions: SessionStorage, what: str, operation: Operation, now: datetime) -> None:
     """After `undo`, put the task back into its session; after `redo`, remove it again.
 
-    A session that has ended, or has another task, stays as it is.
+    A session that has ended, or has another task, is unchanged.
 
     Args:
         what: `undo` or `redo`.
-        operation: the operation that was undone or redone, as it was first made.
+        operation: the original operation that was undone or redone.
     """
     for episode in _ended(operation):
         change = partial(_changed, what=what, task_id=episode.external_id)
@@ -46,7 +46,7 @@ def _changed(session: Session, what: str, task_id: str) -> tuple[Session, None]:
 
 
 def _ended(operation: Operation) -> Iterable[Memory]:
-    """Episodes of tasks that an operation wrote."""
+    """The episodes of ended tasks that an operation wrote."""
     if operation.command != COMMAND:
         return
     for step in operation.records:

@@ -1,7 +1,7 @@
 """The current task: its plan, the results of its steps, its decisions.
 
-Transitions are pure: a task and `now` in, a task out. `state` stores it in its session's file; `episodes` and
-`strategies` make memories of it when it is over.
+Transitions are pure functions from a task and `now` to a task. `state` stores a task in its session's file; `episodes`
+and `strategies` make memories of an ended one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl.core.text.language import language_of
-from memctl.core.text.shortening import one_line, shortened
+from memctl.core.text.shortening import cut, one_line, shortened
 from memctl.errors import UsageError
 
 PENDING, IN_PROGRESS, COMPLETED, FAILED = STATUSES = ("pending", "in_progress", "completed", "failed")
@@ -20,18 +20,18 @@ SUCCESS, PARTIAL, FAILURE = OUTCOMES = ("success", "partial", "failure")
 TRIGGERS = ("user_request", "alert", "scheduled")
 
 NOTABLE = 200
-"""A result with more characters than this, or with a digit, is notable."""
+"""A result is notable if it has a digit, or more characters than this."""
 
 SHOWN_RESULT, SHOWN_NOTE = 200, 300
 LONGEST_KEPT = 4_000
-"""Characters of a result or a note that are kept; the rest belongs in a file."""
+"""The most characters of a result or a note; the rest belongs in a file."""
 
 STEP_LIMIT = "step_limit"
-"""Value of `ended_by` for a task that took too many steps."""
+"""The value of `ended_by` for a task that took too many steps."""
 
 EXHAUSTED: Mapping[str, str] = {"en": "after {} steps it was not done", "zh": "{} 步之后仍未完成"}
-OVER_ALREADY: Mapping[str, str] = {
-    "en": "the task ended before this, as failed: {}; nothing was changed, begin the next one",
+ALREADY_ENDED: Mapping[str, str] = {
+    "en": "the task had already ended as failed: {}; nothing was changed, start the next one",
     "zh": "任务在此之前已经结束（失败）：{}；未作任何改动，请开始下一个任务",
 }
 INTERRUPTED: Mapping[str, str] = {
@@ -39,12 +39,12 @@ INTERRUPTED: Mapping[str, str] = {
     "zh": "在工具返回之前中断",
 }
 SESSION_ENDED = {"en": "The session ended before the task was done", "zh": "会话结束时任务尚未完成"}
-"""Errors that memctl itself notes, by language."""
+"""Errors that memctl itself records, by language."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the plan. `call_id` names the tool call that began it; empty where a person or a program did."""
+    """A step of the plan. `call_id`: the tool call that started it; empty if a person or a program did."""
 
     description: str
     tool_name: str = ""
@@ -68,13 +68,13 @@ class Task:
 
     Args:
         goal: the request, or a better wording of it.
-        current_step: place of the current step; -1 before the first.
+        current_step: the index of the current step; -1 before the first.
         scratchpad: findings by name.
-        iteration: number of finished steps.
+        iteration: the number of finished steps.
         status: `in_progress`, `completed` or `failed`; `outcome` is empty while it runs.
-        memories_used: ids.
-        knowledge: what may be worth knowing beyond this task.
-        ended_by: `step_limit` where it took too many steps; empty otherwise.
+        memories_used: ids of memories.
+        knowledge: findings that may be useful beyond this task.
+        ended_by: `step_limit` if it took too many steps; otherwise empty.
         extra: fields that memctl does not know.
     """
 
@@ -116,7 +116,7 @@ class Task:
 
     @property
     def next_step(self) -> int:
-        """Place of the step in progress, else of the first pending one; -1 where there is neither."""
+        """The index of the step in progress, else of the first pending one; -1 if there is neither."""
         statuses = [step.status for step in self.steps]
         return next((statuses.index(status) for status in (IN_PROGRESS, PENDING) if status in statuses), -1)
 
@@ -141,7 +141,7 @@ def start(
     """A new task.
 
     Raises:
-        UsageError: the request is empty, or the trigger unknown.
+        UsageError: the request is empty, or the trigger is unknown.
     """
     if not request.strip():
         raise UsageError("a task needs a goal", hint='memctl task start "Migrate the payments table"')
@@ -172,13 +172,13 @@ def begin_step(
     args: Mapping[str, Any] | None = None,
     call_id: str = "",
 ) -> Task:
-    """Begin a step: the planned one with this description, else a new one; without a description the next of the plan.
+    """Start a step: the planned one with this description, else a new one; without a description, the next of the plan.
 
     Args:
-        call_id: the tool call that the step is; steps of several calls can be in progress at once.
+        call_id: the step's tool call; steps of several calls can be in progress at once.
 
     Raises:
-        UsageError: the task is over, or no step is pending.
+        UsageError: the task has ended, or no step is pending.
     """
     _must_be_open(task)
     joinable = (PENDING,) if call_id else (PENDING, IN_PROGRESS)
@@ -204,18 +204,18 @@ def begin_step(
 
 
 def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "", call_id: str = "") -> Task:
-    """Finish the current step: with an error it failed. A notable result also goes on the scratchpad.
+    """Finish the current step; with an error, it failed. A notable result is also put on the scratchpad.
 
     Args:
-        call_id: finish the step of this tool call, also where it was marked as interrupted.
+        call_id: finish the step of this tool call, even if it was marked as interrupted.
 
     Raises:
-        UsageError: the task is over, or there is no step to finish.
+        UsageError: the task has ended, or there is no step to finish.
     """
     _must_be_open(task)
     at = _of_call(task, call_id) if call_id else task.next_step
     if at < 0:
-        raise UsageError("no step is in progress", hint="Begin one: `memctl task step TEXT`.")
+        raise UsageError("no step is in progress", hint="Start one: `memctl task step TEXT`.")
     step = task.steps[at]
     ended = replace(
         step,
@@ -232,7 +232,7 @@ def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "",
 
 
 def _of_call(task: Task, call_id: str) -> int:
-    """Place of the unfinished step of a tool call; -1 where there is none."""
+    """The index of the unfinished step of a tool call; -1 if there is none."""
     waiting = (
         at
         for at, step in enumerate(task.steps)
@@ -242,10 +242,10 @@ def _of_call(task: Task, call_id: str) -> int:
 
 
 def interrupted(task: Task, now: datetime, waited_for: Collection[str] = ()) -> Task:
-    """The task with the steps of abandoned tool calls failed: their process died before the result.
+    """The task with the steps of abandoned tool calls failed, as their process died before the result.
 
     Args:
-        waited_for: ids of calls whose results are still expected.
+        waited_for: the ids of calls whose results are still expected.
     """
     for step in task.steps:
         if step.status == IN_PROGRESS and step.call_id and step.call_id not in waited_for:
@@ -254,15 +254,15 @@ def interrupted(task: Task, now: datetime, waited_for: Collection[str] = ()) -> 
 
 
 def is_notable(result: str) -> bool:
-    """Whether a result belongs on the scratchpad: it is long, or holds a figure."""
+    """Whether a result belongs on the scratchpad: it is long, or has a digit."""
     return len(result) > NOTABLE or any(character.isdigit() for character in result)
 
 
 def note(task: Task, now: datetime, key: str, text: str) -> Task:
-    """Put a finding on the scratchpad, under a generated name where the key is empty.
+    """Put a finding on the scratchpad, under a generated name if the key is empty.
 
     Raises:
-        UsageError: the task is over, or the text is empty.
+        UsageError: the task has ended, or the text is empty.
     """
     _must_be_open(task)
     if not text.strip():
@@ -273,12 +273,12 @@ def note(task: Task, now: datetime, key: str, text: str) -> Task:
 
 
 def decided(task: Task, now: datetime, text: str) -> Task:
-    """Log a decision. Raises as `note`."""
+    """Log a decision. Raises like `note`."""
     return replace(task, decisions=_with(task, task.decisions, text), updated_at=now)
 
 
 def learned(task: Task, now: datetime, text: str) -> Task:
-    """Note something that may be worth knowing beyond this task. Raises as `note`."""
+    """Note a finding that may be useful beyond this task. Raises like `note`."""
     return replace(task, knowledge=_with(task, task.knowledge, text), updated_at=now)
 
 
@@ -286,11 +286,11 @@ def _with(task: Task, kept: Sequence[str], text: str) -> tuple[str, ...]:
     _must_be_open(task)
     if not text.strip():
         raise UsageError("a note needs some text")
-    return tuple(dict.fromkeys((*kept, _one_line(text))))
+    return tuple(dict.fromkeys((*kept, one_line(text)[:LONGEST_KEPT])))
 
 
 def used(task: Task, now: datetime, ids: Iterable[str]) -> Task:
-    """Note memories that were used."""
+    """Note which memories were used."""
     _must_be_open(task)
     return replace(task, memories_used=tuple(dict.fromkeys((*task.memories_used, *ids))), updated_at=now)
 
@@ -305,13 +305,13 @@ def has_step_in_progress(task: Task) -> bool:
     return any(step.status == IN_PROGRESS for step in task.steps)
 
 
-def over_already(task: Task) -> str:
-    """The message for an agent that continues a task which ended by itself, in the task's language."""
-    return OVER_ALREADY[language_of(task.original_request)].format(task.outcome_summary)
+def already_ended(task: Task) -> str:
+    """A message for agents that continue a task that ended by itself, in the task's language."""
+    return ALREADY_ENDED[language_of(task.original_request)].format(task.outcome_summary)
 
 
 def exhausted_reason(task: Task, iterations: int) -> str:
-    """Why a task at its step limit ended, in its language."""
+    """Why a task ended at its step limit, in its language."""
     return EXHAUSTED[language_of(task.original_request)].format(iterations)
 
 
@@ -325,24 +325,24 @@ def closed(
     lessons: Sequence[str] = (),
     ended_by: str = "",
 ) -> Task:
-    """The task, closed. Steps in progress are completed with a success, and fail otherwise.
+    """The closed task. Steps in progress succeed if the outcome is a success; otherwise they fail.
 
     Raises:
-        UsageError: it is over already, or there is no such outcome.
+        UsageError: it has ended already, or an unknown outcome.
     """
     _must_be_open(task)
     if outcome not in OUTCOMES:
         raise UsageError(f"there is no outcome {outcome!r}", hint=f"Outcomes: {', '.join(OUTCOMES)}.")
     last = COMPLETED if outcome == SUCCESS else FAILED
-    learned = [_one_line(lesson) for lesson in lessons if lesson.strip()]
+    learned = [one_line(lesson)[:LONGEST_KEPT] for lesson in lessons if lesson.strip()]
     steps = tuple(replace(s, status=last, completed_at=now) if s.status == IN_PROGRESS else s for s in task.steps)
     return replace(
         task,
         steps=steps,
         status=FAILED if outcome == FAILURE else COMPLETED,
         outcome=outcome,
-        outcome_summary=_one_line(summary) or _last_outcome(task, outcome),
-        approach=_one_line(approach) or task.approach,
+        outcome_summary=one_line(summary)[:LONGEST_KEPT] or _last_outcome(task, outcome),
+        approach=one_line(approach)[:LONGEST_KEPT] or task.approach,
         lessons=tuple(dict.fromkeys((*task.lessons, *learned))),
         completed_at=now,
         updated_at=now,
@@ -350,13 +350,9 @@ def closed(
     )
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:LONGEST_KEPT]
-
-
 def _must_be_open(task: Task) -> None:
     if not task.is_open:
-        raise UsageError(f"the task is over ({task.status})", hint="Start the next: `memctl task start GOAL`.")
+        raise UsageError(f"the task has ended ({task.status})", hint="Start the next: `memctl task start GOAL`.")
 
 
 def _last_outcome(task: Task, outcome: str) -> str:
@@ -367,13 +363,13 @@ def _last_outcome(task: Task, outcome: str) -> str:
     return shortened(texts[-1], 200) if texts else ""
 
 
-# Shown
+# Rendering
 
 _ICONS = {PENDING: "[ ]", IN_PROGRESS: "[>]", COMPLETED: "[x]", FAILED: "[!]"}
 
 
 def rendered(task: Task, iterations: int) -> str:
-    """The task as Markdown for a prompt, texts shortened and on one line each."""
+    """The task as Markdown for a prompt, with shortened texts on one line each."""
     lines = [
         "## Current Task State",
         f"**Goal**: {one_line(task.goal)[:SHOWN_NOTE]}",
@@ -391,7 +387,3 @@ def rendered(task: Task, iterations: int) -> str:
         lines += ["", f"### {heading}:"] if notes else []
         lines += [f"  - {one_line(name)[:80]}: {one_line(text)[:SHOWN_NOTE]}" for name, text in notes.items()]
     return "\n".join(lines)
-
-
-def cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit] + "..."

@@ -21,7 +21,7 @@ from memctl.sessions.state import noting_task, task_of, with_task
 from memctl.sessions.windows import MAIN
 from memctl.storage.ports.view import View
 from memctl.tasks.closing import Closed
-from memctl.tasks.teaching import Teaching
+from memctl.tasks.explaining import Explaining
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
     from memctl.tasks.rules import Task
@@ -31,14 +31,14 @@ _NEVER = times.from_value(0)
 
 @dataclass(frozen=True)
 class Stepped:
-    """A task after a step; `closed` where it was at its step limit and was archived as a failure."""
+    """A task after a step. `closed`: set if it had reached its step limit and was archived as a failure."""
 
     task: Task
     closed: Closed | None = None
 
 
-class Tasks(Teaching):
-    """Tasks of agents, as `store.tasks`."""
+class Tasks(Explaining):
+    """Tasks of agents: `store.tasks`."""
 
     def start(
         self,
@@ -54,19 +54,19 @@ class Tasks(Teaching):
         context: Mapping[str, Any] | None = None,
         now: datetime | None = None,
     ) -> Task:
-        """Begin a task in a session, which is created where there is none.
+        """Start a task in a session, which is created if necessary.
 
         Args:
-            request: in the user's words.
-            goal: a better wording of the request, if any.
+            request: the request in the user's words.
+            goal: a better wording of the request.
             plan: the steps known so far.
             trigger_type: `user_request`, `alert` or `scheduled`.
-            target: what the task acts on, such as a service: episodes on one target become knowledge.
-            context: what else is known, by name; shown with the task, and kept in its episode.
+            target: what the task acts on, such as a service; episodes about one target become knowledge.
+            context: other information, by name; shown with the task, and stored in its episode.
 
         Raises:
             ConflictError: the session has an open task.
-            UsageError: the request is empty, or the trigger unknown.
+            UsageError: the request is empty, or the trigger is unknown.
             RefusedError: a text looks like a secret, and the setting `secrets` is `refuse`.
         """
         from memctl.tasks import rules
@@ -97,14 +97,39 @@ class Tasks(Teaching):
         self._sessions.change(session_id, begin, now)
         return task
 
+    def take_over(self, state: Mapping[str, Any], *, now: datetime | None = None) -> Task:
+        """Continue a task that another program began, in its session.
+
+        Args:
+            state: the task as JSON, with the fields of `Task`; those that memctl does not know are kept.
+
+        Raises:
+            InvalidDataError: it is not a task.
+            ConflictError: the session has another task.
+            RefusedError: a text looks like a secret, and the setting `secrets` is `refuse`.
+        """
+        from memctl.tasks.state import from_state
+
+        given = guarded(dict(plain(state)), self._engine.settings.secrets, "the task", can_insist=False)
+        task = from_state(given)
+
+        def begin(session: Session) -> tuple[Session, None]:
+            held = task_of(session)
+            if held and held.id != task.id:
+                raise ConflictError(f"session {session.session_id} has a task already: {held.goal[:80]}")
+            return (session if held else with_task(session, task)), None
+
+        self._sessions.change(check_session_id(task.session_id), begin, now or times.utc_now())
+        return task
+
     def get(self, session_id: str = MAIN, *, now: datetime | None = None) -> Task | None:
-        """The current task of a session; None where there is none."""
+        """The current task of a session; None without one."""
         self._finish_closed(session_id, now or times.utc_now())
         session = self._storage.load_if_exists(session_id)
         return task_of(session) if session else None
 
     def text(self, session_id: str = MAIN) -> str:
-        """The current task as Markdown for a prompt; empty where there is none."""
+        """The current task as Markdown for a prompt; empty without one."""
         from memctl.tasks.rules import rendered
 
         session = self._storage.load_if_exists(session_id)
@@ -112,7 +137,7 @@ class Tasks(Teaching):
         return rendered(task, self._engine.settings.task_iterations) if task and task.is_open else ""
 
     def all(self) -> list[Task]:
-        """The open tasks of all sessions, the last changed first."""
+        """The open tasks of all sessions, most recently changed first."""
         tasks = [info.task for info in self._sessions.all() if info.task and info.task.is_open]
         return sorted(tasks, key=lambda task: (task.updated_at or task.started_at or _NEVER, task.id), reverse=True)
 
@@ -128,7 +153,7 @@ class Tasks(Teaching):
         def decide(session: Session) -> tuple[Session, Task]:
             task = task_of(session)
             if task is None:
-                raise NotFoundError(f"session {session_id} has no task", hint="`memctl task start GOAL` begins one.")
+                raise NotFoundError(f"session {session_id} has no task", hint="`memctl task start GOAL` starts one.")
             moved = move(task)
             return with_task(session, moved), moved
 
@@ -146,19 +171,19 @@ class Tasks(Teaching):
         call_id: str = "",
         now: datetime | None = None,
     ) -> Stepped:
-        """Begin a step, finish it, or both.
+        """Start a step, finish it, or both.
 
-        A description begins the planned step of this name or a new one; without one, the current or next step of the
-        plan is meant. A result or an error finishes it. Secrets in arguments, result and error are masked. A task that
-        has taken `task_iterations` steps is archived as a failure instead of beginning another.
+        A description starts the planned step with this description, or a new one; without one, the current or next step
+        of the plan is meant. A result or an error finishes it. Secrets in arguments, result and error are masked. A
+        task that has taken `task_iterations` steps is archived as a failure instead of starting another.
 
         Args:
-            call_id: the tool call that the step is: steps of several calls can be in progress at once.
+            call_id: the step's tool call; steps of several calls can be in progress at once.
 
         Raises:
             RefusedError: the description looks like a secret, and the setting `secrets` is `refuse`.
             NotFoundError: the session has no task.
-            UsageError: no step to begin or finish, or both a result and an error.
+            UsageError: no step to start or finish, or both a result and an error.
         """
         from memctl.tasks import rules
 
@@ -189,10 +214,10 @@ class Tasks(Teaching):
     def interrupt_steps(
         self, session_id: str = MAIN, *, waited_for: Collection[str] = (), now: datetime | None = None
     ) -> Task | None:
-        """Mark steps of tool calls without a result as failed, after the process that made the calls died.
+        """Mark the steps of tool calls without a result as failed, after the process that made the calls died.
 
         Args:
-            waited_for: ids of calls whose results are still expected.
+            waited_for: the ids of calls whose results are still expected.
         """
         from memctl.tasks import rules
 
@@ -216,7 +241,7 @@ class Tasks(Teaching):
         """Note a finding on the scratchpad, a decision, a candidate for knowledge, or used memories.
 
         Raises:
-            NotFoundError: the session has no task, or there is no such memory.
+            NotFoundError: the session has no task, or no such memory.
         """
         from memctl.tasks import rules
 
@@ -249,7 +274,7 @@ class Tasks(Teaching):
         wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
-        """Close a task that is done, or done in part: it becomes an episode, and teaches what worked."""
+        """Close a task that was done, at least in part: it becomes an episode, and memctl learns what worked."""
         return self.close(
             "partial" if partial else "success", summary=summary, session_id=session_id, approach=approach,
             lessons=lessons, use_model=use_model, wait=wait, now=now,
@@ -265,7 +290,7 @@ class Tasks(Teaching):
         wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
-        """Close a task that failed: it becomes an episode, and teaches why."""
+        """Close a failed task: it becomes an episode, and memctl learns why."""
         return self.close(
             "failure", summary=reason, session_id=session_id, lessons=lessons, use_model=use_model, wait=wait, now=now
         )
@@ -285,10 +310,11 @@ class Tasks(Teaching):
     ) -> Closed:
         """Close a task as `success`, `partial` or `failure`.
 
-        A configured language model adds the approach and the lessons where they are not given.
+        A configured language model adds the approach and the lessons if they are not given.
 
         Args:
-            wait: False: the model is asked later, by `teach` or `maintain`; until then the rules' texts stand.
+            wait: if false, the model is called later, by `explain_pending` or `maintain`; until then rules provide
+                these texts.
 
         Raises:
             NotFoundError: the session has no task.
@@ -317,7 +343,7 @@ class Tasks(Teaching):
         return replace(self._archive(explained, now, unexplained(over) if later else ()), notes=notes)
 
     def _explained(self, task: Task) -> tuple[Task, tuple[str, ...]]:
-        """The task with the model's explanation, where it needs one, and notes."""
+        """The task with the model's explanation, if it needs one, and notes."""
         from memctl.tasks import episodes
         from memctl.tasks.rules import rendered
 
@@ -332,7 +358,7 @@ class Tasks(Teaching):
     def end(
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
     ) -> None:
-        """Close the current task of a session that ends: as `partial` where a step succeeded, else as `failure`."""
+        """Close the current task of a session that ends: as `partial` if a step succeeded, else as `failure`."""
         from memctl.tasks.rules import COMPLETED, SESSION_ENDED
 
         now = now or times.utc_now()
@@ -342,7 +368,7 @@ class Tasks(Teaching):
             self.close(outcome, summary=reason, session_id=session_id, use_model=use_model, wait=wait, now=now)
 
     def past_limit(self, session_id: str = MAIN) -> Closed | None:
-        """The session's last task, where it ended at its step limit and no other has begun since."""
+        """The session's last task, if it ended at its step limit and no other has started since."""
         from memctl.tasks import rules
 
         episode = None if self.get(session_id) else self._episode_if_any("", session_id)
@@ -354,15 +380,15 @@ class Tasks(Teaching):
             outcome=rules.FAILURE, outcome_summary=about["outcome_summary"], ended_by=rules.STEP_LIMIT,
             completed_at=episode.occurred_at,
         )  # fmt: skip
-        return Closed(task, episode, notes=(rules.over_already(task),))
+        return Closed(task, episode, notes=(rules.already_ended(task),))
 
     # Feedback
 
     def feedback(self, text: str, *, task_id: str = "", session_id: str = MAIN, now: datetime | None = None) -> Memory:
-        """The user's feedback on a task, open or over, as an episode of its own.
+        """Store the user's feedback on a task, open or ended, as an episode.
 
         Args:
-            task_id: the task; otherwise the session's current or last one.
+            task_id: the task; default: the session's current or last one.
 
         Raises:
             NotFoundError: no such task.
@@ -371,16 +397,16 @@ class Tasks(Teaching):
         now = now or times.utc_now()
         if not text.strip():
             raise UsageError("feedback needs some text", hint='memctl task feedback "Next time ask before deleting"')
-        whole = self._engine.completed(self._feedback(redacted_text(text), task_id, session_id, now), now)
+        complete = self._engine.completed(self._feedback(redacted_text(text), task_id, session_id, now), now)
 
         def decide(view: View) -> tuple[Change, Memory]:
-            (written,) = view.unused([whole])
+            (written,) = view.unused([complete])
             return Change("task feedback", (written,)), written
 
         return self._engine.apply(decide, now, on_secret=MASK)
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:
-        """The episode of feedback; its source is the task's own episode, where that is written."""
+        """The episode of feedback; its source is the task's own episode, if that exists."""
         from memctl.tasks.episodes import feedback_episode
 
         task = self.get(session_id, now=now)
@@ -393,15 +419,15 @@ class Tasks(Teaching):
         return replace(made, sources=(episode.memory_id,))
 
     def _episode_of(self, task_id: str, session_id: str) -> Memory:
-        """The episode of a task, or of the session's last.
+        """The episode of a task, or of the session's last task.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: no such task.
         """
         if episode := self._episode_if_any(task_id, session_id):
             return episode
         problem = f"no task {task_id!r}" if task_id else f"session {session_id} had no task"
-        raise NotFoundError(problem, hint="`memctl task list` shows the open ones; --task names one that is over.")
+        raise NotFoundError(problem, hint="`memctl task list` lists open tasks; --task can also name an ended one.")
 
     def _episode_if_any(self, task_id: str, session_id: str) -> Memory | None:
         self._engine.refresh()

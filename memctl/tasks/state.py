@@ -42,10 +42,10 @@ def from_state(state: Any) -> Task:
     """A task from the state of its component.
 
     Raises:
-        InvalidDataError: it is not a task.
+        InvalidDataError: it is not a valid task.
     """
     if not isinstance(state, Mapping) or not all(isinstance(state.get(n), str) for n in ("id", "original_request")):
-        raise InvalidDataError("the component `task` holds no task", hint="`memctl session delete ID` removes it.")
+        raise InvalidDataError("the component `task` has no task", hint="`memctl session delete ID` removes it.")
     known = {f.name for f in fields(Task)} - {"extra"}
     try:
         values: dict[str, Any] = {"session_id": ""}
@@ -54,7 +54,7 @@ def from_state(state: Any) -> Task:
     except (TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise InvalidDataError(f"the component `task` is malformed: {problem}") from None
     if task.status not in STATUSES or any(step.status not in STATUSES for step in task.steps):
-        raise InvalidDataError(f"the task has a status it cannot have; statuses: {', '.join(STATUSES)}")
+        raise InvalidDataError(f"the task has an unknown status; statuses: {', '.join(STATUSES)}")
     return task
 
 

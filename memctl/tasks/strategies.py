@@ -1,4 +1,4 @@
-"""Strategies that tasks teach: what worked for tasks of a kind, or why they failed."""
+"""Strategies learned from tasks: what worked for a kind of task, or why it failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memctl.core.text.language import language_of
 from memctl.core.text.shortening import one_line, shortened
 from memctl.reflections.service import reflection_path
 from memctl.reflections.writing import Written, written
-from memctl.sessions.summary import telling
+from memctl.sessions.summary import content_words
 from memctl.storage.ports.view import View
 from memctl.tasks.episodes import SOURCE, approach_of
 from memctl.tasks.rules import FAILURE, Task
@@ -21,19 +21,19 @@ from memctl.tasks.rules import FAILURE, Task
 WORKED, AVOID = "worked", "avoid"
 STRATEGY_TAG = "task_strategy"
 SAME_TASK = 0.6
-"""Share of terms in common from which two descriptions are of the same task."""
+"""The share of common words from which two descriptions are of the same task."""
 
 LONGEST_WHY = {"en": 300, "zh": 160}
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A strategy that a task teaches.
+    """A strategy learned from a task.
 
     Args:
         verdict: `worked` or `avoid`.
         description: the task; tasks with similar descriptions share one strategy.
-        why: the approach that worked, or the reason of the failure.
+        why: the approach that worked, or the reason for the failure.
     """
 
     verdict: str
@@ -44,7 +44,7 @@ class Proposal:
 
 
 def proposal_of(task: Task) -> Proposal | None:
-    """What a task that is over teaches; None where it is not known what worked, or why it failed."""
+    """The strategy to learn from an ended task; None if it is unknown what worked or why it failed."""
     verdict = AVOID if task.outcome == FAILURE else WORKED
     failures = [f"{step.description}: {step.error}" for step in task.steps if step.error]
     why = (task.outcome_summary or (failures or [""])[-1]) if verdict == AVOID else approach_of(task)
@@ -63,13 +63,13 @@ def proposal_of(task: Task) -> Proposal | None:
 
 def same_task(one: str, other: str) -> bool:
     """Whether two descriptions are of the same task."""
-    first, second = telling(one), telling(other)
-    whole = first | second
-    return one.strip() == other.strip() or (bool(whole) and len(first & second) / len(whole) >= SAME_TASK)
+    first, second = content_words(one), content_words(other)
+    both = first | second
+    return one.strip() == other.strip() or (bool(both) and len(first & second) / len(both) >= SAME_TASK)
 
 
 def strategy_confidence(times_seen: int) -> float:
-    """The confidence of a strategy of so many tasks, by Laplace's rule."""
+    """The confidence of a strategy seen in this many tasks, by Laplace's rule."""
     return round((times_seen + 1) / (times_seen + 2), 2)
 
 
@@ -92,7 +92,7 @@ def new_record(proposal: Proposal) -> Memory:
     )
 
 
-def taught(view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime) -> tuple[Memory, Written]:
+def learned(view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime) -> tuple[Memory, Written]:
     """The strategy of a proposal, `blank` or a known one, and its reflection, rebuilt from all its episodes."""
     known = _known(view, proposal, now)
     sources = (*(known.sources if known else ()), episode.memory_id)
@@ -107,8 +107,8 @@ def taught(view: View, proposal: Proposal, blank: Memory, episode: Memory, now: 
     return _with_reflection(view, record, proposal, episodes, now)
 
 
-def retaught(view: View, before: Memory, after: Memory, now: datetime) -> list[tuple[Memory, Written]]:
-    """The strategies made from an episode, and their reflections, after the episode was explained."""
+def updated(view: View, before: Memory, after: Memory, now: datetime) -> list[tuple[Memory, Written]]:
+    """The strategies learned from an episode, and their reflections, after the episode was explained."""
     made = [strategy for strategy in _active(view, now, STRATEGY_TAG) if before.memory_id in strategy.sources]
     return [_reworded(view, strategy, before, after, now) for strategy in made]
 
@@ -126,7 +126,7 @@ def _reworded(view: View, strategy: Memory, before: Memory, after: Memory, now: 
 
 
 def with_approach(strategy: Memory, before: str, after: str) -> str:
-    """A strategy's text with another approach at its end; unchanged where it does not end in the old one."""
+    """A strategy's text with another approach at its end; unchanged if it does not end with the old one."""
     most = LONGEST_WHY[language_of(str(strategy.metadata.get("task_description", "")))]
     head = strategy.content.removesuffix(shortened(before, most))
     return strategy.content if head == strategy.content else head + shortened(after, most)

@@ -1,1 +1,1 @@
-"""Memories from and to the forms of other tools: parsing and rendering only, the store is never touched."""
+"""Parses and renders memories in the formats of other tools; never touches the store."""

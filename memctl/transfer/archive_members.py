@@ -1,6 +1,6 @@
-"""The members of an untrusted archive, in order: with limits, and regular files alone.
+"""The members of an untrusted archive, in order: with limits, and only regular files.
 
-tarfile would follow what a header says. Here what no archive of memctl's holds is refused.
+tarfile would trust the headers; this refuses every member that memctl never writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST_TOTAL = 16 * 1024 * MEGABYTE
 LARGEST_MANIFEST = 64 * MEGABYTE
 MOST_MEMBERS = 200_000
 MOST_EXPANDED, EXPANSION_FROM = 250, 64 * MEGABYTE
-"""Text is packed into a twentieth; what unpacks to so many times its size, past so many bytes, is a bomb."""
+"""Text is compressed twentyfold; data that expands so many times, beyond so many bytes, is a decompression bomb."""
 
 _BLOCK = 512
 _CHUNK = 1024 * 1024
@@ -35,14 +35,14 @@ _BROKEN = "Nothing was written. Use another copy of the archive, or export it ag
 
 
 def members(path: Path) -> Iterator[tuple[str, int, Iterable[bytes]]]:
-    """Name, size and content of each member, in order. The content must be taken before the next is asked for."""
+    """Name, size and content of each member, in order. Read the content before the next member."""
     with open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
         yield from _tar_members(_Bounded(packed, raw, path), path)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Say in memctl's errors what is wrong with an archive that is being read."""
+    """Turns failures while reading an archive into memctl's errors."""
     try:
         yield
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def reading(path: Path) -> Iterator[None]:
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder; an archive is one file") from None
     except (gzip.BadGzipFile, zlib.error):
-        raise invalid(path, "is no archive, or is damaged") from None
+        raise invalid(path, "is not an archive, or is damaged") from None
     except EOFError:
         raise invalid(path, "is cut off") from None
     except OSError as problem:
@@ -62,7 +62,7 @@ def invalid(path: Path, reason: str) -> InvalidDataError:
 
 
 class _Bounded:
-    """What an archive unpacks to, read in order, with a limit."""
+    """The decompressed bytes of an archive, in order, with a limit."""
 
     def __init__(self, packed: gzip.GzipFile, raw: IO[bytes], path: Path) -> None:
         self._packed, self._raw, self._path, self._count = packed, raw, path, 0
@@ -88,11 +88,11 @@ class _Bounded:
         self._count += size
         expanded = self._count > EXPANSION_FROM and self._count > MOST_EXPANDED * max(self._raw.tell(), 1)
         if expanded or self._count > LARGEST_TOTAL:
-            raise invalid(self._path, "unpacks to far more than an archive of memctl's")
+            raise invalid(self._path, "expands to far more than an archive written by memctl")
 
 
 def _tar_members(source: _Bounded, path: Path) -> Iterator[tuple[str, int, Iterable[bytes]]]:
-    """The regular files of a tar; anything else in it is refused."""
+    """The regular files of a tar; raises an error for any other member."""
     seen: set[str] = set()
     named = ""
     while (header := source.exactly(_BLOCK)) and header.strip(b"\0"):
@@ -102,19 +102,19 @@ def _tar_members(source: _Bounded, path: Path) -> Iterator[tuple[str, int, Itera
             continue
         name, named = named or info.name, ""
         if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.linkname:
-            raise invalid(path, f"{name[:200]!r} in it is no regular file")
+            raise invalid(path, f"its member {name[:200]!r} is not a regular file")
         if name in seen:
-            raise invalid(path, f"{name[:200]!r} stands twice in it")
+            raise invalid(path, f"its member {name[:200]!r} occurs twice")
         seen.add(name)
         limit = LARGEST_MANIFEST if name in (MANIFEST, CONFIG_NAME) else LARGEST_MEMBER
         if len(seen) > MOST_MEMBERS or not 0 <= info.size <= limit:
-            raise invalid(path, f"{name[:200]!r} in it is too much")
+            raise invalid(path, f"its member {name[:200]!r} is too large, or there are too many members")
         content = source.chunks(info.size)
         yield name, info.size, content
         for _ in content:
             pass
         source.exactly(-info.size % _BLOCK)
-    while source.exactly(_CHUNK):  # to the end, where gzip keeps its checksum
+    while source.exactly(_CHUNK):  # to the end, where gzip stores its checksum
         pass
 
 
@@ -122,13 +122,13 @@ def _header(block: bytes, path: Path) -> tarfile.TarInfo:
     try:
         return tarfile.TarInfo.frombuf(block, "utf-8", "strict")
     except (tarfile.HeaderError, ValueError):
-        raise invalid(path, "is no archive, or is damaged") from None
+        raise invalid(path, "is not an archive, or is damaged") from None
 
 
 def _long_name(source: _Bounded, size: int, path: Path) -> str:
-    """The name in an extended header, which may hold nothing else (`26 path=folder/小林.md\n`)."""
+    """The name in an extended header, which must contain nothing else (`26 path=folder/小林.md\n`)."""
     if not 0 <= size <= _LARGEST_HEADER:
-        raise invalid(path, "is no archive of memctl's: a header is too large")
+        raise invalid(path, "was not written by memctl: a header is too large")
     header = source.exactly(size)
     source.exactly(-size % _BLOCK)
     parts = re.fullmatch(rb"(\d+) path=(.*)\n", header, re.DOTALL)
@@ -137,4 +137,4 @@ def _long_name(source: _Bounded, size: int, path: Path) -> str:
             return parts[2].decode()
     except ValueError:
         pass
-    raise invalid(path, "is no archive of memctl's: a header says something unknown")
+    raise invalid(path, "was not written by memctl: a header has unknown contents")

@@ -1,4 +1,4 @@
-"""What all foreign forms share: reading a field with a plain complaint, and words that name a category."""
+"""Helpers shared by the foreign formats: reading fields with clear errors, and words that name a category."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memctl.core.formats.codec import RecordError
 from memctl.core.models import Memory
 
 SOURCE = "import"
-"""`source` of a memory that another tool made."""
+"""`source` of a memory created by another tool."""
 
 
 class Item(NamedTuple):
-    """One memory that was read, Markdown to keep with it, the front matter of that, and the names of the fields that
-    were given (None where that is not known)."""
+    """A parsed memory, its Markdown, the front matter of the Markdown, and the names of the given fields (None if
+    unknown)."""
 
     memory: Memory
     detail: str = ""
@@ -41,7 +41,7 @@ _CATEGORY_OF = {word: category for category, words in _CATEGORY_WORDS.items() fo
 
 
 def category_of(words: Iterable[object], otherwise: str = "life") -> str:
-    """The category that the first telling word names: `Lessons learned` is strategy, `person` life."""
+    """The category of the first known word: `Lessons learned` is strategy, `person` life."""
     normal = (str(word).strip().lower().replace(" ", "_").replace("-", "_") for word in words)
     return next((_CATEGORY_OF[word] for word in normal if word in _CATEGORY_OF), otherwise)
 
@@ -58,19 +58,19 @@ def need_object(value: object) -> Mapping[str, Any]:
 
 
 def need_text(value: Mapping[str, Any], name: str) -> str:
-    """A field that must hold words.
+    """A required text field.
 
     Raises:
-        RecordError: it is missing, blank, or no text.
+        RecordError: it is missing, blank, or not text.
     """
     text = value.get(name)
     if isinstance(text, str) and text.strip():
         return text
-    raise RecordError(f"field {name!r} is missing" if text is None else f"field {name!r} must be text, and not blank")
+    raise RecordError(f"field {name!r} is missing" if text is None else f"field {name!r} must be non-blank text")
 
 
 def name_of(value: Mapping[str, Any], name: str) -> str:
-    """A field that holds an id: text or a whole number; empty where it is left out."""
+    """An id field: text or an integer; empty if missing."""
     named = value.get(name)
     if named is None:
         return ""
@@ -80,7 +80,7 @@ def name_of(value: Mapping[str, Any], name: str) -> str:
 
 
 def time_of(value: Mapping[str, Any], name: str) -> datetime | None:
-    """A field that holds a time in any form `times.from_value` reads; None where it is left out."""
+    """A time field, in any form that `times.from_value` reads; None if missing."""
     moment = value.get(name)
     if moment is None or moment == "":
         return None
@@ -91,7 +91,7 @@ def time_of(value: Mapping[str, Any], name: str) -> datetime | None:
 
 
 def texts_of(value: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A field that holds a list of texts, each once; empty where it is left out."""
+    """A field with a list of texts, without duplicates; empty if missing."""
     texts = value.get(name)
     if texts is None:
         return ()
@@ -101,17 +101,17 @@ def texts_of(value: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def others(value: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """The fields with a value that are not among those known."""
+    """The fields that are not among the known ones and have a value."""
     passed = set(known)
     return {name: item for name, item in value.items() if name not in passed and item is not None}
 
 
 def about(name: str, text: str) -> str:
-    """A statement that can be understood without knowing where it stood: `Alice: drinks tea`."""
+    """The text, understandable without its context: `Alice: drinks tea`."""
     named = text.startswith(name) and not text[len(name) : len(name) + 1].isalnum()
     return text if named else f"{name}: {text}"
 
 
 def short_hash(*parts: str) -> str:
-    """Twelve hex digits that are the same for the same texts: what makes an external id where a tool has none."""
+    """A hash of texts, 12 hex digits: the external id if the tool has none."""
     return codec.digest("\0".join(parts).encode("utf-8", "surrogatepass"))[:12]

@@ -1,4 +1,4 @@
-"""The MCP memory server's graph and mem0's exports."""
+"""Exports of the MCP memory server (a graph) and of mem0."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MEM0 = ("id", "memory", "metadata", "created_at", "updated_at", "expiration_dat
 
 
 def graph(value: Any, now: datetime | None) -> list[Item]:
-    """One line of the MCP memory server: an entity with its observations, each a fact, or a relation, one fact."""
+    """One line of the MCP memory server: an entity, with a fact for each observation, or a relation, one fact."""
     line = need_object(value)
     if line.get("type") == "entity":
         return [Item(memory) for memory in _entity(line, now)]
@@ -41,7 +41,7 @@ def _entity(line: Mapping[str, Any], now: datetime | None) -> list[Memory]:
     name = need_text(line, "name")
     kind = name_of(line, "entityType")
     observations = [text for text in texts_of(line, "observations") if text.strip()]
-    # An entity nobody has observed anything about would be lost otherwise.
+    # Without this, an entity without observations would be lost.
     return [_observation(line, name, kind, text, now) for text in observations or [kind or "entity"]]
 
 
@@ -59,7 +59,7 @@ def _observation(line: Mapping[str, Any], name: str, kind: str, text: str, now: 
 
 
 def relation(line: Mapping[str, Any], now: datetime | None) -> Memory:
-    """One edge of a graph as a sentence: `Alice works at Acme`. Understands the MCP server's names and mem0's."""
+    """An edge of a graph as a sentence: `Alice works at Acme`. Accepts the MCP server's field names and mem0's."""
     start = _first(line, "from", "source")
     end = _first(line, "to", "target", "destination")
     kind = _first(line, "relationType", "relationship")
@@ -79,7 +79,7 @@ def _first(line: Mapping[str, Any], *names: str) -> str:
 
 
 def mem0(value: Any, now: datetime | None) -> list[Item]:
-    """One memory as mem0's `get_all` gives it; what memctl has no field for is kept in `metadata.mem0`."""
+    """A memory from mem0's `get_all`; fields unknown to memctl are kept in `metadata.mem0`."""
     item = need_object(value)
     if "memory" not in item and "relationship" in item:
         return [Item(relation(item, now))]

@@ -1,4 +1,4 @@
-"""Reading memories that another program wrote: which form a file has, and what each of its lines means."""
+"""Reads memories written by other programs: detects a file's format and parses its lines."""
 
 from __future__ import annotations
 
@@ -23,34 +23,33 @@ from memctl.transfer.jsontext import Entry
 AUTO = "auto"
 MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0 = "memctl", "jsonl", "records", "mcp", "basic-memory", "mem0"
 FORMS = (MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0)
-"""Names of the forms: memctl's own lines; plain lines with `text`; a `memory.json`, a list of records or one record;
-the MCP memory server's graph; a folder of basic-memory notes; a mem0 export."""
+"""The formats: memctl's own lines; plain lines with `text`; a `memory.json`, a list of records or one record; the MCP
+memory server's graph; a folder of basic-memory notes; a mem0 export."""
 
 STANDARD_INPUT = "<stdin>"
 
 _LISTS = ("memories", "results", "entities", "relations")
-"""Top-level lists of a document that hold what is to be imported."""
+"""Top-level lists of a document that may have items to import."""
 
-_LOOKED_AT = 20
-"""Lines looked at to tell broken lines from a document."""
+_SAMPLE = 20
+"""Lines examined to distinguish lines with errors from a document."""
 
-_HINT = f"Forms: {', '.join(FORMS)}. Name one with --format."
+_HINT = f"Formats: {', '.join(FORMS)}. Name one with --format."
 
 Make = Callable[[Any, datetime | None], Sequence[Item]]
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file holds.
+    """The contents of a file.
 
-    Args:
-        form: one of `FORMS`.
-        memories: `memory_id` is empty where the store shall give a new one.
-        details: Markdown that belongs to a memory, by its position in `memories`.
-        fronts: the front matter of that Markdown, where there is more in it than memctl writes.
-        problems: what was left out and why, with its line; the caller decides whether to go on without it.
-        places: the file and the line each memory stands in.
-        given: the names of the fields that a line gave, by the memory's position, where the form tells.
+    form: one of `FORMS`.
+        memories: `memory_id` is empty if the store should generate one.
+        details: the Markdown of memories, by position in `memories`.
+        fronts: the front matter of that Markdown, if it has more than memctl writes.
+        problems: omitted entries with line and reason; the caller decides whether to continue.
+        places: file and line of each memory.
+        given: the names of the fields that a line had, by the memory's position, if the format records them.
     """
 
     form: str
@@ -63,26 +62,26 @@ class Imported:
 
 
 def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:
-    """Read memories in any form memctl knows.
+    """Read memories in any supported format.
 
     Args:
-        source: a file, a folder of notes, or what came from standard input.
-        form: one of `FORMS`, or `auto` to tell it from the content.
-        now: becomes `imported_at` of every memory, from which its age for fading runs; None leaves it as it is.
-        only_store: of plain lines only those whose `store` is this.
+        source: a file, a folder of notes, or the bytes of standard input.
+        form: one of `FORMS`, or `auto` to detect it.
+        now: `imported_at` of all memories, from which decay counts their age; None keeps the given value.
+        only_store: only import the plain lines with this `store`.
 
     Raises:
-        NotFoundError: no such file, or no line of `only_store`.
+        NotFoundError: the file does not exist, or no line has the store `only_store`.
         StorageError: the file cannot be read.
-        InvalidDataError: the content has no form memctl knows, or is a JSON document that is broken.
-        UsageError: the form is unknown or does not fit the source.
+        InvalidDataError: the content is in no known format, or is broken JSON.
+        UsageError: the format is unknown or does not fit the source.
     """
     if form not in (AUTO, *FORMS):
-        raise UsageError(f"there is no form {form!r}", hint=_HINT)
+        raise UsageError(f"unknown format {form!r}", hint=_HINT)
     if isinstance(source, Path) and (form == NOTES or source.suffix == ".md" or source.is_dir()):
         return _read_notes(source, form, now, only_store)
     if form == NOTES:
-        raise UsageError("notes are read from a folder, not from standard input", hint="Name the folder.")
+        raise UsageError("notes must be read from a folder, not from standard input", hint="Name the folder.")
     path = str(source) if isinstance(source, Path) else STANDARD_INPUT
     form, entries = _values(jsontext.without_mark(_bytes(source)), form, path)
     make, entries = _maker(form, entries, only_store, path)
@@ -91,11 +90,11 @@ def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None,
 
 def _read_notes(source: Path, form: str, now: datetime | None, only_store: str) -> Imported:
     if form not in (AUTO, NOTES):
-        raise UsageError(f"{source} is read as notes, not as {form}", hint="Name a file, or leave --format out.")
+        raise UsageError(f"{source} is a folder of notes, not {form}", hint="Name a file, or leave --format out.")
     _refuse_store(only_store)
     if form == AUTO and (source / document.FILE_NAME).is_file():
-        hint = f"Import {source / document.FILE_NAME}, or name the form: --format {NOTES}."
-        raise UsageError(f"{source} holds a {document.FILE_NAME}: it is no folder of notes", hint=hint)
+        hint = f"Import {source / document.FILE_NAME}, or name the format: --format {NOTES}."
+        raise UsageError(f"{source} has a {document.FILE_NAME}: it is not a folder of notes", hint=hint)
     return _collected(
         NOTES, ((n.path, n.entry, partial(notes.memories, n.entry.value, now)) for n in notes.read(source))
     )
@@ -112,36 +111,38 @@ def _bytes(source: Path | bytes) -> bytes:
 
 def _refuse_store(only_store: str) -> None:
     if only_store:
-        raise UsageError("only plain lines have stores to choose from", hint="Leave --only-store out.")
+        raise UsageError("only plain lines have a store", hint="Leave --only-store out.")
 
 
 # From bytes to values
 
 
 def _values(data: bytes, form: str, path: str) -> tuple[str, Iterable[Entry]]:
-    """The form, told from the content if it was left open, and the values."""
-    whole = _is_document(data.lstrip())
-    entries: Iterable[Entry] = _of_document(jsontext.document(data, path), path) if whole else jsontext.lines(data)
+    """The values and their format, detected if it is `auto`."""
+    is_document = _is_document(data.lstrip())
+    entries: Iterable[Entry] = (
+        _of_document(jsontext.document(data, path), path) if is_document else jsontext.lines(data)
+    )
     if form != AUTO:
         return form, entries
     form, entries = _form_of(entries, path)
-    return RECORDS if form == MEMCTL and whole else form, entries
+    return RECORDS if form == MEMCTL and is_document else form, entries
 
 
 def _is_document(data: bytes) -> bool:
-    """Whether the data is one JSON value rather than a value a line."""
+    """Whether the data is one JSON value rather than one per line."""
     if not data.startswith(b"{"):
         return data.startswith(b"[")
     first, _, rest = data.partition(b"\n")
     value = _value(first)
     if isinstance(value, dict):
         return not rest.strip() and any(isinstance(value.get(name), list) for name in _LISTS)
-    following = rest.split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
+    following = rest.split(b"\n", _SAMPLE)[:_SAMPLE]
     return not any(_shape(_value(line)) for line in following) or _value(data) is not None
 
 
 def _value(data: bytes) -> Any:
-    """The value a text holds, None if it holds none."""
+    """The JSON value in a text, None if it is not one."""
     if not data.rstrip().endswith((b"}", b"]")):
         return None
     try:
@@ -163,7 +164,7 @@ def _of_document(page: jsontext.Page, path: str) -> list[Entry]:
 
 
 def _typed(name: str, entry: Entry) -> Entry:
-    """Say of an element of the MCP server's `read_graph` answer what its lines in the file say."""
+    """Give an element of the MCP server's `read_graph` answer the `type` that lines have."""
     kind = {"entities": "entity", "relations": "relation"}.get(name)
     if kind is None or not isinstance(entry.value, dict) or "relationship" in entry.value:
         return entry
@@ -174,7 +175,7 @@ def _typed(name: str, entry: Entry) -> Entry:
 
 
 def _form_of(entries: Iterable[Entry], path: str) -> tuple[str, Iterable[Entry]]:
-    """The form of the first entry that has one, and all entries again."""
+    """The format of the first recognised entry, and all entries."""
     rest = iter(entries)
     seen: list[Entry] = []
     for entry in rest:
@@ -183,12 +184,12 @@ def _form_of(entries: Iterable[Entry], path: str) -> tuple[str, Iterable[Entry]]
             return shape, chain(seen, rest)
     if not seen:
         return MEMCTL, seen
-    reason = seen[0].problem or "is in no form memctl knows"
+    reason = seen[0].problem or "is in an unknown format"
     raise InvalidDataError(reason, path=path, line=seen[0].line, hint=_HINT)
 
 
 def _shape(value: Any) -> str:
-    """The form one value has by the names of its fields, empty when it has none."""
+    """The format of a value, by its field names; empty if unknown."""
     if not isinstance(value, dict):
         return ""
     if value.get("type") in ("entity", "relation") and ("name" in value or "from" in value):
@@ -201,7 +202,7 @@ def _shape(value: Any) -> str:
 
 
 def _maker(form: str, entries: Iterable[Entry], only_store: str, path: str) -> tuple[Make, Iterable[Entry]]:
-    """What turns a value of the form into memories, and the entries to turn."""
+    """The function that converts a value to memories, and the entries to convert."""
     if form == PLAIN:
         chosen = _of_store([*entries], only_store, path) if only_store else [*entries]
         stores = {records.store_of(entry.value) for entry in chosen if not entry.problem}
@@ -212,7 +213,7 @@ def _maker(form: str, entries: Iterable[Entry], only_store: str, path: str) -> t
 
 
 def _of_store(entries: list[Entry], store: str, path: str) -> list[Entry]:
-    """The lines of one store; broken lines too, because nobody knows whose they are."""
+    """The lines of one store, and broken lines, whose store is unknown."""
     chosen = [entry for entry in entries if entry.problem or records.store_of(entry.value) == store]
     if any(not entry.problem for entry in chosen):
         return chosen
@@ -251,12 +252,12 @@ def _made(entry: Entry, make: Callable[[], Sequence[Item]], texts: dict[str, str
     """The memories of one entry.
 
     Raises:
-        RecordError: there are none, because of what the message says.
+        RecordError: the entry is invalid; with the reason.
     """
     if entry.problem:
         raise RecordError(entry.problem)
     items = make()
     for memory, *_ in items:
         if memory.memory_id and texts.setdefault(memory.memory_id, memory.content) != memory.content:
-            raise RecordError(f"the id {memory.memory_id} stands above already, with another text")
+            raise RecordError(f"the id {memory.memory_id} already occurs above, with another text")
     return items

@@ -1,4 +1,4 @@
-"""JSON from strangers: every value with its line, and nothing a store could not hold."""
+"""Parses untrusted JSON: every value with its line, and only values that a store can hold."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memctl.core.formats.json_reader import JsonReader
+from memctl.core.formats.json_reader import TextReader
 from memctl.core.formats.strict_json import DECODER, StrictError, explained
 from memctl.errors import InvalidDataError
 
 LARGEST = 16 * 1024 * 1024
-"""Bytes of one line, or characters of one element of a list; a memory is never near it."""
+"""The most bytes of a line, or characters of a list element; memories are far smaller."""
 
 DEEPEST = 100
-"""Levels of nesting in one value. Python's own limit is higher but varies, and writing needs more of it."""
+"""Levels of nesting in one value. Python's own limit is higher but varies, and writing needs more stack."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_DOCUMENT_HINT = "Mend the file by hand; nothing was imported."
+_DOCUMENT_HINT = "Correct the file by hand; nothing was imported."
 
 
 class BrokenError(ValueError):
-    """Text that is no JSON value, or one memctl refuses; the message says what is wrong."""
+    """Text that is not JSON, or not accepted; the message says why."""
 
 
 class Entry(NamedTuple):
-    """One value of a file and the line it starts on (from 1); `problem` says why it is missing or not to be used."""
+    """A value and the line it starts on (from 1); `problem` says why it is missing or unusable."""
 
     line: int
     value: Any = None
@@ -37,9 +37,9 @@ class Entry(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A whole JSON document, the line it starts on, and for each list at its top what stands in it.
+    """A JSON document, the line it starts on, and the entries of each top-level list.
 
-    The list that is the whole document has the name "".
+    If the document itself is a list, its name is "".
     """
 
     value: Any
@@ -48,10 +48,10 @@ class Page(NamedTuple):
 
 
 def decode(text: str) -> Any:
-    """The value a text holds.
+    """The JSON value of a text.
 
     Raises:
-        BrokenError: it holds none, more than one, a name twice, NaN or a number too large, or is nested too deeply.
+        BrokenError: not exactly one value, a duplicate name, NaN or a number too large, or too deep nesting.
     """
     try:
         return DECODER.decode(text)
@@ -67,7 +67,7 @@ def decode(text: str) -> Any:
 
 
 def fault(value: Any) -> str:
-    """Why a value could not be stored: a NUL, half a character, too deep a nesting; empty when it could."""
+    """Why a value cannot be stored: a NUL, a lone surrogate, too deep nesting; empty if it can."""
     stack = [(value, 0)]
     while stack:
         item, depth = stack.pop()
@@ -84,25 +84,25 @@ def fault(value: Any) -> str:
 
 def _text_fault(text: str) -> str:
     if "\0" in text:
-        return "holds a NUL character"
-    return "holds half a character (a lone surrogate)" if _SURROGATE.search(text) else ""
+        return "contains a NUL character"
+    return "contains a lone surrogate (half a character)" if _SURROGATE.search(text) else ""
 
 
 def _entry(line: int, text: str, value: Any) -> Entry:
-    """An entry of what was decoded from `text`; only suspect text is looked through, which keeps long files fast."""
+    """An entry for a decoded text; only suspicious text is checked, which keeps long files fast."""
     suspect = _SUSPECT.search(text) or text.count("[") + text.count("{") > DEEPEST
     return Entry(line, value, fault(value) if suspect else "")
 
 
 def without_mark(data: bytes) -> bytes:
-    """The data without the byte order mark that some editors leave."""
+    """The data without a byte order mark, which some editors write."""
     return data.removeprefix(codecs.BOM_UTF8)
 
 
 def lines(data: bytes) -> Iterator[Entry]:
-    """The values of a file that holds one on each line; blank lines are passed over.
+    """The values of a file with one value per line; skips blank lines.
 
-    One at a time, because holding 100,000 decoded lines at once costs a third more than each by itself.
+    A generator, because holding 100,000 decoded lines at once is a third slower.
     """
     for number, raw in enumerate(data.split(b"\n"), 1):
         if raw and not raw.isspace():
@@ -122,10 +122,10 @@ def _line(number: int, raw: bytes) -> Entry:
 
 
 def document(data: bytes, path: str) -> Page:
-    """A file that is one JSON value.
+    """A file with one JSON value.
 
     Raises:
-        InvalidDataError: it is not; with line and column, because nothing can be guessed about where the rest begins.
+        InvalidDataError: it is not valid JSON; with line and column, as nothing after that point can be used.
     """
     cursor = _Cursor(_decoded(data, path), path)
     first = cursor.skip()
@@ -136,7 +136,7 @@ def document(data: bytes, path: str) -> Page:
     elif first == "{":
         page = _object(cursor, line)
     else:
-        raise cursor.fail("must hold a JSON object or list")
+        raise cursor.fail("must be a JSON object or list")
     if cursor.skip():
         raise cursor.fail("unexpected text after the end of the document")
     return page
@@ -157,7 +157,7 @@ def _object(cursor: _Cursor, line: int) -> Page:
     lists: dict[str, list[Entry]] = {}
     for name in cursor.members():
         if name in value:
-            raise cursor.fail(f"the name {name!r} stands twice in one object")
+            raise cursor.fail(f"the name {name!r} occurs twice in one object")
         if cursor.skip() == "[":
             lists[name] = cursor.entries()
             value[name] = [entry.value for entry in lists[name]]
@@ -166,21 +166,21 @@ def _object(cursor: _Cursor, line: int) -> Page:
     return Page(value, line, lists)
 
 
-class _Cursor(JsonReader):
-    """A place in the text of a document, moved over one value after the other."""
+class _Cursor(TextReader):
+    """A position in a document's text, advanced value by value."""
 
     def __init__(self, text: str, path: str) -> None:
         super().__init__(text, path, _DOCUMENT_HINT)
         self._counted = (0, 1)
 
     def line(self) -> int:
-        """The line of the place (from 1); counted onward from the last call."""
+        """The current line (from 1); counts from the last call."""
         at, line = self._counted
         self._counted = (self.at, line + self.text.count("\n", at, self.at))
         return self._counted[1]
 
     def entries(self) -> list[Entry]:
-        """The elements of the list here."""
+        """The elements of the list at this position."""
         return [self._element() for _ in self.elements()]
 
     def _element(self) -> Entry:

@@ -1,7 +1,7 @@
 """A folder of basic-memory notes: Markdown with front matter, observations and relations.
 
-An observation is a list item `[category] text #tag (context)`, a relation `type [[Target]] (context)`, anywhere in the
-note but in code and quotations.
+An observation is a list item `[category] text #tag (context)`, a relation is `type [[Target]] (context)`; either may
+occur anywhere in the note except in code and quotations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memctl.transfer.fields import SOURCE, Item, about, category_of, others, sho
 from memctl.transfer.jsontext import LARGEST, Entry, fault
 
 _LONGEST_SUMMARY = 300
-"""Characters of the first paragraph that go into the note's record; the whole text is its detail."""
+"""Characters of the first paragraph that become the note's record; the full text is its detail."""
 
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(\S.*)")
 _OBSERVATION = re.compile(r"\[([^\[\]()]+)\]\s+(\S.*)")
@@ -37,8 +37,8 @@ _TAG = re.compile(r"(?<!\S)#([^\s#]+)")
 _FRONT = ("title", "type", "tags", "permalink", "created", "modified")
 
 
-class Found(NamedTuple):
-    """A note as it was found: the path shown to people, and an entry whose value is a `Note`."""
+class NoteFile(NamedTuple):
+    """A note's file: the path for messages, and an entry whose value is a `Note`."""
 
     path: str
     entry: Entry
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Note:
-    """A note before its memories are made; `place` is its path in the folder, `fields` its front matter as JSON."""
+    """A parsed note; `place` is its path in the folder, `fields` its front matter as JSON."""
 
     place: str
     fields: Mapping[str, Any]
@@ -72,7 +72,7 @@ class Note:
         return category_of((self.fields.get("type", ""), *self.tags))
 
     def time(self, name: str) -> datetime | None:
-        """A time of the front matter; None where there is none or it cannot be read (it stays in the metadata)."""
+        """A time in the front matter; None if it is missing or invalid (it is kept in the metadata)."""
         try:
             return times.from_value(self.fields[name])
         except (KeyError, ValueError, OverflowError):
@@ -82,11 +82,11 @@ class Note:
 # Finding and reading
 
 
-def read(source: Path) -> Iterator[Found]:
-    """The notes of a folder and of the folders below it, hidden ones left out; or one note.
+def read(source: Path) -> Iterator[NoteFile]:
+    """The notes in a folder and its subfolders, without hidden ones; or a single note.
 
     Raises:
-        NotFoundError: there is no such folder, or no note in it.
+        NotFoundError: the folder does not exist or has no notes.
         StorageError: a folder cannot be listed.
     """
     if source.is_file():
@@ -110,9 +110,9 @@ def _markdown_files(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in names if name.endswith(".md") and not name.startswith("."))
 
 
-def _read(path: Path, place: str) -> Found:
+def _read(path: Path, place: str) -> NoteFile:
     shown = os.fsencode(path).decode("utf-8", "replace")
-    return Found(shown, _entry(path, place))
+    return NoteFile(shown, _entry(path, place))
 
 
 def _entry(path: Path, place: str) -> Entry:
@@ -135,7 +135,7 @@ def parsed(data: bytes, place: str) -> Note:
 
 
 def _as_json(value: object) -> Any:
-    """What YAML read, in the types JSON has: times, sets and numbers that are none become text or lists."""
+    """A YAML value in JSON's types: times, sets and non-finite numbers become text or lists."""
     if isinstance(value, dict):
         return {str(name): _as_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set):
@@ -150,7 +150,7 @@ def _as_json(value: object) -> Any:
 
 
 def memories(note: Note, now: datetime | None) -> list[Item]:
-    """The note itself, with its Markdown, then each observation and each relation as a fact."""
+    """The note itself with its Markdown, then each observation and relation as a fact."""
     items = [Item(_knowledge(note, now), note.body)]
     if str(note.fields.get("bm_parse_semantics", True)).lower() != "false":
         items += (Item(fact) for line in _list_items(note.body) if (fact := _fact(note, line, now)))
@@ -194,7 +194,7 @@ def _summary(body: str) -> str:
 
 
 def _prose(body: str) -> Iterator[str]:
-    """The lines that are neither code nor quotation."""
+    """The lines that are neither code nor quotations."""
     fence = ""
     for line in body.split("\n"):
         start = line.lstrip()[:3]
@@ -213,7 +213,7 @@ def _list_items(body: str) -> Iterator[str]:
 
 
 def _fact(note: Note, item: str, now: datetime | None) -> Memory | None:
-    """What one list item states; None where it is an ordinary one."""
+    """The fact in a list item; None if it is an ordinary one."""
     relation = _RELATION.match(item)
     if relation and relation[4].strip():
         return _relation(note, relation, now)
@@ -227,13 +227,13 @@ def _fact(note: Note, item: str, now: datetime | None) -> Memory | None:
 
 
 def _is_label(label: str) -> bool:
-    """Whether what stands in brackets is a category: not a task's mark (`[x]`, `[ ]`, `[>]`), not a time (`[0:15]`)."""
+    """Whether a bracketed text is a category: not a task's mark (`[x]`, `[ ]`, `[>]`), not a time (`[0:15]`)."""
     mark = len(label) < 2 and (not label.isalnum() or label in "xX")
     return not mark and not _CLOCK.fullmatch(label)
 
 
 def _without_tags(text: str) -> str:
-    """The text without the tags at its end, the remark in parentheses behind them kept."""
+    """The text without the tags at its end; keeps a remark in parentheses after them."""
     start = text.rfind("(") if text.endswith(")") else len(text)
     words = text[:start].split()
     while words and words[-1].startswith("#"):

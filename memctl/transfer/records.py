@@ -1,4 +1,4 @@
-"""memctl's own records, in lines or in a document, and the plain lines of other programs."""
+"""memctl's own records, one per line or in a document, and plain lines of other programs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from memctl.core.models import Memory
 from memctl.transfer.fields import SOURCE, Item, name_of, need_object, need_text, others, time_of
 
 DETAIL = "detail_content"
-"""Field of a line that holds the record's Markdown; the name is the documents'."""
+"""Field of a line with the record's Markdown, as in the documents."""
 
 FRONT = "detail_front_matter"
-"""Field of a line that holds the front matter of that Markdown, where other programs or people wrote into it."""
+"""Field of a line with the front matter of that Markdown, if it has more than memctl writes."""
 
 _PLAIN = ("id", "text", "time", "session", "store")
 
 
 def record(value: Any, now: datetime | None) -> list[Item]:
-    """One record as it stands in `memory.json`, or as people write it; unknown fields are kept.
+    """A record as in `memory.json`, or written by a person; keeps unknown fields.
 
-    A record without an id is to get a new one; reading it again counts as saying it again.
+    A record without an id gets a new one; importing it again counts as a repetition.
     """
     given = dict(need_object(value))
     detail, front = given.pop(DETAIL, ""), given.pop(FRONT, "")
@@ -36,7 +36,7 @@ def record(value: Any, now: datetime | None) -> list[Item]:
     if now is not None:
         given["imported_at"] = now
     if detail or front:
-        # The Markdown gets a file of its own; the name it had elsewhere may be taken here by another record's.
+        # The Markdown gets its own file; its previous name may belong to another record here.
         given.pop("summary_md_ref", None)
     memory = codec.decode(given)
     if not given.get("memory_id"):
@@ -46,7 +46,7 @@ def record(value: Any, now: datetime | None) -> list[Item]:
 
 
 def _check(memory: Memory) -> None:
-    """Refuse with its line what would stop the whole import later, when lines are no longer known."""
+    """Refuse, with its line, a record that would stop the import later, when lines are unknown."""
     if not memory.content.strip():
         raise RecordError("field 'content' is blank")
     if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
@@ -55,12 +55,12 @@ def _check(memory: Memory) -> None:
 
 
 def plain(value: Any, now: datetime | None, *, with_store: bool = False) -> list[Item]:
-    """One line with `text` and, where known, `id`, `time`, `session`, `store`; whatever else it has is metadata.
+    """A line with `text` and optionally `id`, `time`, `session`, `store`; other fields become metadata.
 
-    A line that has `content` instead is a record.
+    A line with `content` instead is a record.
 
     Args:
-        with_store: put the line's `store` before its id, because ids are unique in one store only.
+        with_store: prefix the id with the line's `store`, because ids are unique only within a store.
     """
     line = need_object(value)
     if "text" not in line and "content" in line:
@@ -84,6 +84,6 @@ def _external_id(line: Mapping[str, Any], with_store: bool) -> str:
 
 
 def store_of(value: Any) -> str:
-    """The store a plain line says it belongs to; empty where it says nothing."""
+    """The store named in a plain line; empty if it names none."""
     identity = value.get("store") if isinstance(value, dict) else None
     return str(identity) if isinstance(identity, str | int) else ""

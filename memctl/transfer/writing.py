@@ -1,4 +1,4 @@
-"""Memories as text for other programs: memctl's own lines, and the documents' one-file form."""
+"""Memories as text for other programs: memctl's own lines, and a `memory.json`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memctl.transfer.records import DETAIL, FRONT
 def to_jsonl(
     memories: Iterable[Memory], details: Mapping[str, str] | None = None, fronts: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """One line of JSON a memory, all its fields, without line ends.
+    """One line of JSON for each memory, with all fields, without line ends.
 
     Args:
-        details: the Markdown that belongs to a memory, by its id; it travels in the line.
-        fronts: the front matter of that Markdown, as it stands, where it is to travel too.
+        details: the Markdown of memories, by id; written into the line.
+        fronts: the front matter of that Markdown, unchanged; optional.
 
     Raises:
-        InvalidDataError: a memory holds what JSON cannot (NaN, half a character); named by its id.
+        InvalidDataError: JSON cannot represent a memory (NaN, a lone surrogate); names its id.
     """
     texts = details or {}
     for memory in memories:
@@ -39,7 +39,7 @@ def to_jsonl(
 
 
 def to_documents_form(memories: Iterable[Memory], user_id: str) -> str:
-    """A whole `memory.json` of these memories, in the order given; a store takes it as it is.
+    """A `memory.json` of these memories, in the order given, ready for a store.
 
     Raises:
         InvalidDataError: as `to_jsonl`.

@@ -53,7 +53,7 @@ def test_the_modes(mode: str, store: MemoryStore):
         assert pack.messages[-1]["content"] == "I live in Porto. Which tea do I like?"
         assert bool(memory.tools()) == (mode != STATIC)
         memory.on_assistant_message("Green tea.")
-        memory.settle()
+        memory.wait()
         known = [m.value for m in store.all() if m.key]
         assert ("Porto" in known) == (mode != AGENT), "recorded after the exchange, or left to the tools"
 
@@ -77,7 +77,7 @@ def test_an_exchange_is_recorded_once(store: MemoryStore):
         for said in ("I live in Porto.", "I work at Acme.", "I like green tea.", "Thank you!"):
             memory.on_user_message(said)
             memory.on_assistant_message("Noted.")
-        memory.settle()
+        memory.wait()
         first = contents(store)
         assert len(first) == len(set(first)) >= 3
         memory.on_session_end()
@@ -194,7 +194,7 @@ def test_many_threads(store: MemoryStore):
             thread.start()
         for thread in threads:
             thread.join()
-        memory.settle()
+        memory.wait()
         said = {message.text for message in store.sessions.conversation().get()}
         waiting = {name for _, name in store.sessions.waiting()}
     assert len(said) + len(waiting) > 0
@@ -208,14 +208,14 @@ def test_asyncio(store: MemoryStore):
             await asyncio.gather(*(agent.on_user_message(f"I like tea number {n}.") for n in range(8)))
             await agent.on_assistant_message("So much tea.")
             pack = await agent.build_context("tea")
-            await agent.settle()
+            await agent.wait()
             return str(pack.messages)
 
     shown = asyncio.run(talk())
     assert all(f"tea number {n}" in shown for n in range(8))
     assert len(contents(store)) == len(set(contents(store))), "nothing is written twice"
     with pytest.raises(AttributeError):
-        AsyncAgentMemory(AgentMemory(store, background=False))._lock  # noqa: B018
+        AsyncAgentMemory(AgentMemory(store, background=False)).budget  # noqa: B018
 
 
 def test_two_agents_of_one_user(store: MemoryStore):

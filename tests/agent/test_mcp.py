@@ -292,13 +292,15 @@ def test_install_names_the_list_of_tools(stores: Mapping[str, MemoryStore], tmp_
     assert subprocess.run(misplaced, check=False, capture_output=True).returncode == 2
 
 
-@pytest.mark.parametrize("name", ["cursor", "codex"])
-def test_a_client_starts_what_install_wrote(stores: Mapping[str, MemoryStore], tmp_path: Path, name: str):
-    call = [*command(tmp_path / "store", "install", name, "--with", "team", "--write")]
-    subprocess.run(call, check=True, capture_output=True, env={**os.environ, "HOME": str(tmp_path)})
-    file = tmp_path / {"cursor": ".cursor/mcp.json", "codex": ".codex/config.toml"}[name]
-    held = json.loads(file.read_text()) if name == "cursor" else tomllib.loads(file.read_text())
-    entry = next(iter(held.values()))["memctl"]
+def test_a_client_starts_what_install_wrote(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    written = {"cursor": (".cursor/mcp.json", json.loads), "codex": (".codex/config.toml", tomllib.loads)}
+    entries = []
+    for name, (file, read) in written.items():
+        call = [*command(tmp_path / "store", "install", name, "--with", "team", "--write")]
+        subprocess.run(call, check=True, capture_output=True, env={**os.environ, "HOME": str(tmp_path)})
+        entries.append(next(iter(read((tmp_path / file).read_text()).values()))["memctl"])
+    entry, same = entries
+    assert (entry["command"], entry["args"]) == (same["command"], same["args"])
     assert Path(entry["command"]).is_absolute()
 
     async def work() -> None:

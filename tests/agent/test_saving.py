@@ -18,7 +18,7 @@ from memctl.core.times import utc_now
 from memctl.errors import NotFoundError, UsageError
 from memctl.extraction.classify import classified
 from memctl.extraction.reported import binds, direct
-from memctl.memories.assistant import Meant
+from memctl.memories.assistant import Attributes
 
 
 @pytest.fixture
@@ -346,8 +346,8 @@ def test_an_offloaded_text_is_shown_by_its_reference(box: Toolbox, store: Memory
 def test_save_and_amend_in_python(store: MemoryStore):
     (saved,) = store.assistant.save("Alice lives in Porto", source="import", metadata={"page": 3})
     assert (saved.added.memory.source, saved.added.memory.metadata) == ("import", {"page": 3})
-    assert store.assistant.amend(saved.added.memory.memory_id, Meant(pinned=True)).added.memory.pinned
+    assert store.assistant.amend(saved.added.memory.memory_id, Attributes(pinned=True)).added.memory.pinned
     with pytest.raises(NotFoundError):
-        store.assistant.amend("nope", Meant(pinned=True))
+        store.assistant.amend("nope", Attributes(pinned=True))
     with pytest.raises(UsageError):
-        store.assistant.save("x", Meant(value="y"))
+        store.assistant.save("x", Attributes(value="y"))

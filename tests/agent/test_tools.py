@@ -159,7 +159,7 @@ def test_what_memory_said_is_not_learned_again(box: Toolbox, store: MemoryStore)
 
 def test_one_bad_item_does_not_lose_the_others(box: Toolbox, store: MemoryStore):
     told = box.call("record_to_memory", {"thinking": "t", "content": ["", "a\0b", "Alice rows"]}).splitlines()
-    assert told[:2] == ["text 1 not saved: it is empty", "text 2 not saved: field 'content' holds a NUL character"]
+    assert told[:2] == ["text 1 not saved: it is empty", "text 2 not saved: field 'content' contains a NUL character"]
     assert told[2].startswith("saved: ")
     assert [m.content for m in store.all()] == ["Alice rows"]
 

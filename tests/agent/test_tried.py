@@ -3,6 +3,7 @@ text that a model gets, or from what the store holds afterwards."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -115,6 +116,32 @@ def test_what_an_episode_repeats_is_shown_as_the_message(store: MemoryStore) -> 
 # Forgetting
 
 
+def forget(memory: AgentMemory, words: str) -> str:
+    """Ask the tool to forget by words, then, as it says, by the ids of the matches it lists."""
+    told = memory.call_tool("forget_memory", {"text": words}).text
+    if "Nothing was forgotten yet" in told:
+        ids = re.findall(r"mem_\w+", told) or re.findall(r"msg_\w+", told)
+        return memory.call_tool("forget_memory", {"ids": ids}).text
+    return told
+
+
+@pytest.mark.parametrize("words", ["insulin", "the cat", "blue", "爷爷", "forget about insulin"])
+def test_one_word_forgets_nothing(store: MemoryStore, words: str) -> None:
+    texts = (
+        "My son Finn needs his insulin at 7 and 19 o'clock.",
+        "Our cat eats only tuna.",
+        "我爷爷住在苏州，喜欢下棋。",
+        "My car is blue.",
+    )
+    with agent(store, "a") as memory:
+        for text in texts:
+            store.add(text)
+        told = memory.call_tool("forget_memory", {"text": words}).text
+    assert "Nothing was forgotten yet" in told
+    assert "mem_" in told
+    assert len(store.all()) == len(texts)
+
+
 def test_a_message_forgotten_by_the_tool_leaves_the_window(store: MemoryStore) -> None:
     with agent(store, "a") as memory:
         say(memory, "I have a crush on Marian from accounting.")
@@ -140,7 +167,7 @@ def test_words_mean_a_message_where_no_memory_fits(store: MemoryStore) -> None:
     with agent(store, "a") as memory:
         say(memory, "我的银行是招商银行，卡尾号6621。", "好的，招商银行6621。")
         memory.on_user_message("请忘掉我的银行信息。")
-        memory.call_tool("forget_memory", {"text": "银行"})
+        forget(memory, "银行")
         memory.on_assistant_message("已经忘掉了。")
         memory.on_session_end()
     assert "6621" not in shown(store, "我的银行卡尾号是多少？")
@@ -186,7 +213,7 @@ def test_an_episode_that_is_forgotten_takes_the_message_it_repeats(store: Memory
         say(memory, "我前女友叫苏小小。", "好的。")
         say(memory, "我家在三楼", "嗯")
         memory.on_session_end()
-    store.forget([memory.memory_id for memory in store.all() if memory.kind == "episode"])
+    store.forget([memory.memory_id for memory in store.all() if "苏小小" in memory.content])
     assert "苏小小" not in shown(store, "我前女友叫什么？")
 
 
@@ -253,7 +280,7 @@ def test_another_fact_of_the_message_that_is_forgotten_stays(store: MemoryStore)
         memory.on_session_end()
     with agent(store, "b") as memory:
         memory.on_user_message("forget what I said about poker pls")
-        memory.call_tool("forget_memory", {"text": "poker"})
+        forget(memory, "poker")
         memory.on_assistant_message("Done, I won't mention the poker again. It is deleted.")
         memory.on_session_end()
     assert "Whitby" in "".join(each.content for each in store.all())
@@ -287,7 +314,7 @@ def test_the_request_and_the_confirmation_name_nothing(
         memory.on_session_end()
     with agent(store, "b") as memory:
         memory.on_user_message(asked)
-        assert "msg_" in memory.call_tool("forget_memory", {"text": words}).text
+        assert "msg_" in forget(memory, words)
         memory.on_assistant_message(confirmed)
         memory.on_session_end()
     for word in words.split():
@@ -583,3 +610,26 @@ def test_what_takes_something_back_is_known_by_its_words(earlier: str, later: st
 def test_what_is_about_another_thing_takes_nothing_back(earlier: str, later: str) -> None:
     assert not corrections.changes(later, earlier)
     assert not corrections.takes_back(later, earlier)
+
+
+def test_a_value_alone_is_noted_only_on_the_last_statement_with_one_of_its_kind(store: MemoryStore) -> None:
+    said = ("The budget is 150 euros.", "Bus 7 leaves at 13:10.", "We booked the climbing hall in Plagwitz for 14:00.")
+    text = shown(store, "when do we have to be at the climbing hall?", (*said, "No wait, 15:00."))
+
+    noted = [line for line in text.splitlines() if "the user said later" in line]
+    assert noted
+    assert all("climbing hall" in line and "No wait, 15:00." in line for line in noted)
+
+
+def test_a_session_of_one_appointment_is_one_episode(store: MemoryStore) -> None:
+    talk = store.sessions.conversation()
+    for role, text in (("user", "My dentist appointment is on Tuesday at 9."), ("assistant", "ok")) * 2:
+        talk.add(text, role, now=START)
+    store.end_session(now=START)
+
+    assert [memory.content for memory in store.all()] == ["My dentist appointment is on Tuesday at 9."]
+
+
+def test_a_full_sentence_corrects_nothing_that_it_shares_no_word_with() -> None:
+    assert not corrections.takes_back("不对，我是2022年搬到成都的", "我35岁了，以后别叫我王女士，叫我芳芳。")
+    assert corrections.takes_back("不对，我是2022年搬到成都的", "我2021年搬到成都。")

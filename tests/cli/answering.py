@@ -35,7 +35,10 @@ sys.exit((server.recv(1) or b"\\1")[0])
 """
 """It imports nothing but what Python has loaded anyway: `socket` and `json` would double the time it takes."""
 
-_USUAL = ("list --tag x", "show x", "query tea", "context tea", "add tea", "maintain", "doctor", "git check")
+_USUAL = (
+    "list --tag x", "show x", "query tea", "context tea", "add tea", "maintain", "doctor", "git check", "log", "export",
+    "session add user Hello", "task start Go", "knowledge list", "forget mem_20250108_23aad179f08d", "undo",
+)  # fmt: skip
 """Commands that load what most commands use."""
 
 

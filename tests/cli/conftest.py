@@ -73,6 +73,7 @@ class Memctl:
         self.root, self.store, self.home = root, root / "store", root / "home"
         self.program = program
         self.home.mkdir(exist_ok=True)
+        self.places: dict[str, str] = {}
         self.environment = {
             "HOME": str(self.home),
             signing.KEY_VARIABLE: str(signing.key_file()),  # one for commands and for what a test opens itself
@@ -91,6 +92,10 @@ class Memctl:
             **{f"GIT_{who}_EMAIL": "alice@example.org" for who in ("AUTHOR", "COMMITTER")},
             **{f"GIT_{who}_DATE": NOW for who in ("AUTHOR", "COMMITTER")},
         }
+
+    def stored(self, path: str) -> str | None:
+        """A text that is in a database instead of a file of this path; None where files are files."""
+        return None
 
     @property
     def folder(self) -> Path:
@@ -156,7 +161,7 @@ class Memctl:
         """The executable while it runs on a terminal, whose other end this is."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (40, columns))
-        variables = self.whole_environment({"TERM": "xterm-256color", "COLUMNS": None, **environment})
+        variables = self.whole_environment({"TERM": "xterm-256color", "COLUMNS": None, "PAGER": "cat", **environment})
         with subprocess.Popen(
             [program, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=self.root
         ) as running:

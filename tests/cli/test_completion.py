@@ -34,7 +34,7 @@ def test_the_script(shell: str, nowhere: Memctl) -> None:
 
 def test_commands(memctl: Memctl) -> None:
     assert completed(memctl, "re") == ["restore", "redo", "reject", "reflect", "reindex"]
-    assert completed(memctl, "user", "") == ["list", "add", "remove"]
+    assert completed(memctl, "user", "") == ["list", "add", "remove", "share", "unshare"]
     assert completed(memctl, "model", "us") == ["use"]
 
 
@@ -43,6 +43,7 @@ def test_options(memctl: Memctl) -> None:
         "--since",
         "--subcategory",
         "--source",
+        "--session",
         "--superseded",
         "--sort",
         "--store",

@@ -20,8 +20,8 @@ ORDER = (
     "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "redo", "feedback", "context",
     "confirm", "reject", "reflect", "consolidate", "decay", "maintain", "conflicts",
     "session", "transcripts", "task", "strategy", "knowledge", "mcp",
-    "inspect", "log", "diff", "eval",
-    "sync", "doctor", "reindex", "import", "export", "git", "user", "config", "state", "model",
+    "web", "inspect", "log", "diff", "tags", "eval",
+    "sync", "doctor", "reindex", "import", "export", "copy", "git", "postgres", "user", "config", "state", "model",
 )  # fmt: skip
 """The order of the design: everyday, life of memories, agents, looking, care. Those that are to come may be missing."""
 
@@ -60,7 +60,7 @@ def test_help(words: tuple[str, ...], nowhere: Memctl, program: Path) -> None:
     assert f"Example: {call}" in text
     assert not _NOT_PLAIN.search(shown.out), "boxes or colours off a terminal"
     assert max(map(len, shown.lines)) <= 100
-    assert all(option in text for option in ("--store DIR", "--user NAME", "--json", "-h, --help"))
+    assert all(option in text for option in ("--store STORE", "--user NAME", "--json", "-h, --help"))
 
 
 def listed(text: str) -> list[str]:

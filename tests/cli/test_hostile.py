@@ -671,11 +671,8 @@ LOCALES = {
 
 @pytest.mark.parametrize("locale", LOCALES.values(), ids=LOCALES)
 def test_any_locale_is_utf8_to_memctl(locale: dict[str, str], xiaolin: Memctl) -> None:
-    def run(*arguments: str, stdin: str = "") -> str:
-        return xiaolin.process(*arguments, stdin=stdin, environment=locale).done().out
-
-    assert "橘猫" in run("query", "橘猫", "-n", "1")
-    added = json.loads(run("add", "-", "--tag", "茶", "--json", stdin="喜欢绿茶 ☕"))["memory"]
+    call = xiaolin.process("add", "-", "--tag", "茶", "--json", stdin="喜欢绿茶 ☕", environment=locale)
+    added = call.done().json["memory"]
     assert (added["content"], added["tags"]) == ("喜欢绿茶 ☕", ["茶"])
     failed = xiaolin.process("show", "没有", environment=locale)
     assert (failed.code, "没有" in failed.err) == (1, True)

@@ -42,6 +42,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("redo", "--dry-run"),
     ("redo",),
     ("diff",),
+    ("tags",),
     ("list", "--as-of", "2026-03-15", "--valid-at", "2026-03-15"),
     ("undo",),
     ("forget", ID, "--dry-run"),
@@ -142,6 +143,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("config", "list"),
     ("config", "get", "model"),
     ("config", "set", "query_top", "5"),
+    ("config", "unset", "query_top"),
     ("config", "trust"),
     ("config", "trust", "llm_url"),
     ("state",),
@@ -176,8 +178,11 @@ def test_every_command_is_called_here() -> None:
     called = {arguments[: len(words)] for arguments in CALLS for words in COMMANDS}
     groups = {words[:-1] for words in COMMANDS}
 
-    # `install` downloads; its errors are below.
-    assert {words for words in COMMANDS if words not in groups} - called == {("model", "install")}
+    # `install` downloads, and `web` serves; their errors are below; sharing is for databases, see test_database.py.
+    # `copy` and `distribute` need a database: tests/transfer, and transcripts/database.
+    of_databases = {("user", "share"), ("user", "unshare"), ("copy",), ("postgres", "distribute")}
+    left_out = {("model", "install"), ("web",), *of_databases}
+    assert {words for words in COMMANDS if words not in groups} - called == left_out
 
 
 def test_a_document_is_safe_to_print(memctl: Memctl) -> None:
@@ -222,6 +227,7 @@ FAILURES: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("feedback", "knowledge/migration-checklist.md:5", "up"), 1, "not-found"),
     (("knowledge", "add", "/dev/zero"), 2, "usage"),
     (("mcp", "install", "nope"), 2, "usage"),
+    (("web", "--port", "70000"), 2, "usage"),
     (("mcp", "install", "cursor", "--with", "nobody"), 1, "not-found"),
     (("mcp", "tools", "--schema", "nope"), 2, "usage"),
     (("mcp", "--with", "nobody"), 1, "not-found"),

@@ -59,9 +59,9 @@ def test_much_is_deleted_only_when_that_is_confirmed(memctl: Memctl) -> None:
 
     assert refused.code == 7
     assert "--yes" in refused.error["hint"]
-    assert len(memctl("transcripts", "delete", "--all", "--yes", "--json").done().json["deleted"]) == 42
+    assert len(memctl("transcripts", "delete", "--all", "--yes", "--json").done().json["deleted"]) == 49
     memctl("undo").done()
-    assert memctl("transcripts", "--json").done().json["messages"] == 42
+    assert memctl("transcripts", "--json").done().json["messages"] == 49
 
 
 def test_forget_takes_the_id_of_a_message(memctl: Memctl) -> None:

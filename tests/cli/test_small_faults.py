@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from memctl import open_store
+
 from .conftest import Memctl
 
 SECRET = 'db_password = "Dragon!4711"'
@@ -16,10 +18,10 @@ def test_an_import_keeps_the_rest(empty: Memctl) -> None:
     for number, command in enumerate((("import", "-"), ("add", "--jsonl", "-")), 1):
         done = empty(*command, stdin=given.replace("Sundays", f"day {number}").replace("bees", f"{number} bees")).done()
         assert done.lines[0].startswith("2 added")
-        assert "left out: <stdin>:2: the text holds what looks like a password" in done.err
+        assert "left out: <stdin>:2: the text contains what looks like a password" in done.err
     found = empty("import", "-", "--json", stdin=given).done().json
     assert found["counts"]["added"] == 2
-    assert found["left_out"] == ["<stdin>:2: the text holds what looks like a password"]
+    assert found["left_out"] == ["<stdin>:2: the text contains what looks like a password"]
     assert SECRET not in empty.memory_file.read_text()
 
 
@@ -43,7 +45,7 @@ def test_a_folder_of_documents_keeps_the_rest(empty: Memctl) -> None:
         "knowledge/guides/good.md",
         "knowledge/guides/install.rst",
     ]
-    assert "left out example.md: line 3 holds what looks like a password" in added.lines
+    assert "left out example.md: line 3 contains what looks like a password" in added.lines
     assert not (empty.folder / "knowledge" / "guides" / "example.md").exists()
     assert "guides/install.rst:1  Installing" in empty("query", "moon lander").done().out
     alone = empty("knowledge", "add", str(folder / "example.md"))
@@ -72,3 +74,83 @@ def test_maintain_says_what_it_notes(memctl: Memctl) -> None:
     step = next(each for each in memctl("maintain", "--json").done().json["steps"] if each["step"] == "decay")
     assert step["done"] == ["memories whose uses were counted: 1"]
     assert memctl("log", "-n", "1").done().lines[0].split("\t")[1] == "decay"
+
+
+def test_add_names_the_command_that_skips_broken_lines(empty: Memctl) -> None:
+    path = empty.root / "mine.jsonl"
+    path.write_text('{"content": "Clara keeps bees"}\nnot JSON\n')
+
+    refused = empty("add", "--jsonl", str(path), "--json")
+    assert (refused.code, empty.ids()) == (3, [])
+    hint = refused.error["hint"]
+    assert f"`memctl import --skip-broken {path}`" in hint
+    assert empty("import", "--skip-broken", str(path)).done().lines[0].startswith("1 added")
+
+
+def test_a_store_of_other_categories(empty: Memctl) -> None:
+    empty("add", "Clara keeps bees").done()
+    empty("config", "set", "categories", "garden,kitchen").done()
+
+    added = empty("add", "Ben grows beans", "--json").done().json["memory"]
+    assert added["category"] == "garden"
+    lines = "\n".join(map(json.dumps, [{"content": "Ann bakes bread"}, {"content": "x", "category": "life"}]))
+    imported = empty("import", "--skip-broken", "-", stdin=lines).done()
+    assert imported.lines[0].startswith("1 added")
+    assert "there is no category 'life'" in imported.err
+    assert empty("add", "a raise", "--category", "life").code == 2
+    problems = [each["message"] for each in empty("doctor", "--json").json["problems"]]
+    remedy = "add it with `memctl config set categories`, or change the records"
+    assert problems == [f"the store has no category 'life': {remedy}"]
+
+
+def test_a_message_is_not_called_unknown(empty: Memctl) -> None:
+    with open_store(empty.store, user="alice", environment=empty.environment) as store:
+        conversation = store.sessions.conversation("s1")
+        conversation.extend([{"role": "user", "content": "Clara keeps bees"}])
+    message = empty("query", "bees", "--only", "messages", "--json").done().json["hits"][0]["memory"]["memory_id"]
+
+    for command in (["inspect", message], ["edit", message, "--set", "kind=fact"]):
+        refused = empty(*command, "--json")
+        assert refused.code == 1
+        assert refused.error["message"] == f"{message} is a message, not a memory"
+        assert refused.error["hint"] == f"`memctl show {message}` prints it."
+
+
+def test_a_field_that_does_not_exist(memctl: Memctl) -> None:
+    refused = memctl("edit", memctl.ids()[0], "--set", "zzzzzz=1", "--json")
+
+    assert refused.code == 2
+    assert refused.error["hint"].startswith("Fields: layer, kind, category, ")
+    assert "memory_id" not in refused.error["hint"]
+
+
+def test_a_setting_is_removed(empty: Memctl) -> None:
+    settings = empty.store / "memctl.yaml"
+    before = settings.read_text()
+    empty("config", "set", "query_top", "3").done()
+    settings.write_text(settings.read_text() + "categories:\n  - work\n  - garden\n# the end\n")
+
+    assert empty("config", "unset", "categories").done().out.endswith("strategy, the default\n")
+    assert empty("config", "unset", "query_top", "--json").done().json == {"query_top": 10}
+    assert settings.read_text() == before + "# the end\n"
+    assert empty("config", "unset", "query_top").done().out.endswith("the default; it was not set\n")
+    assert "Did you mean query_top" in empty("config", "unset", "query_to").err
+
+
+def test_a_setting_that_is_unknown_is_removed(empty: Memctl) -> None:
+    settings = empty.store / "memctl.yaml"
+    before = settings.read_text()
+    settings.write_text(before + "colour: red\n")
+
+    assert empty("list").code == 3
+    assert empty("config", "unset", "colour").done().out.startswith("removed colour from")
+    assert settings.read_text() == before
+    empty("list").done()
+
+
+def test_one_line_is_one_line(memctl: Memctl) -> None:
+    memctl("add", "Clara keeps bees").done()
+    log = memctl.state / "operations.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"bees", b"wasps"))
+
+    assert "did not write 1 line of the operation log on this machine: it is ignored" in memctl("list").err

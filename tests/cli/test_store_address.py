@@ -14,10 +14,10 @@ from memctl.errors import UsageError
 from .answering import program
 
 ADDRESSES = [
-    "postgresql://bob:Kitten99@host/db", "POSTGRES://host/db", "postgresql+psycopg://bob:Kitten99@host", "postgresql:/host/db", "postgres:db",
+    "postgresql+psycopg://bob:Kitten99@host", "postgresql:/host/db", "postgres:db",
     "mysql:db", "jdbc:postgresql://host/db?password=Kitten99", "sqlite:", "sqlite::memory:", "sqlite:///a.db", "file:///tmp/x", "file:x",
     "https://bob:Kitten99@example.com/store", "s3://bucket/store", "s3:/bucket", "custom+scheme.v2://x", "git@host:bob/store", "bob@host:store",
-    " postgresql://host", "redis:", "host:/srv/store",
+    " postgresqls://host", "redis:", "host:/srv/store",
     "bob:Kitten99@host/db", "bob:Kitten99@host", ":Kitten99@host:5432/0", "//bob:Kitten99@host/db", " bob:@host",
 ]  # fmt: skip
 FOLDERS = [
@@ -33,6 +33,22 @@ FOLDERS = [
     "./bob:a@host",
     "at: bob@example.com",
 ]
+
+
+MALFORMED = [
+    "postgresql://bob:Kit@ten99@host/db", "postgresql://bob:Kit/ten99@host/db", "postgresql://bob:Kit#ten99@host/db",
+    "postgresql://bob:Kit?ten99@host/db", "postgresql://host/db?pool_size=Kitten99", "postgresql://host/db?statement_timeout=Kitten99",
+]  # fmt: skip
+"""Addresses of a database that say something else than is meant, as a password may."""
+
+
+@pytest.mark.parametrize("address", MALFORMED)
+def test_a_malformed_address_is_not_repeated(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as problem:
+        open_store(address, "bob", create=True)
+    assert not [part for part in ("Kitten99", "ten99", "bob", "host") if part in str(vars(problem.value))]
+    assert list(tmp_path.iterdir()) == []
 
 
 def run(arguments: list[str], here: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,7 +72,7 @@ def test_python_refuses_an_address(address: str, tmp_path: Path, monkeypatch: py
 def test_python_refuses_a_path_made_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError):
-        open_store(Path("postgresql://host/db"), create=True)
+        open_store(Path("mysql://host/db"), create=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -87,10 +103,10 @@ def test_other_names_are_folders(folder: str, tmp_path: Path, monkeypatch: pytes
      ["git", "init"], ["doctor"], ["import", "--archive", "x.tgz"], ["model", "list"], ["mcp"]],
 )  # fmt: skip
 def test_every_command_refuses_an_address(arguments: list[str], tmp_path: Path) -> None:
-    done = run(["--store", "postgresql://bob:Kitten99@host/db", *arguments], tmp_path)
+    done = run(["--store", "mysql://bob:Kitten99@host/db", *arguments], tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "a store is a folder" in done.stderr
-    assert "./ before it" in done.stderr
+    assert "is given as an address" in done.stderr
+    assert "./ before the name" in done.stderr
     assert "Kitten99" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""What `memctl` prints, word for word. `MEMCTL_UPDATE_TRANSCRIPTS=1` writes the transcripts anew: read the diff."""
+"""What `memctl` prints, word for word. `MEMCTL_UPDATE_TRANSCRIPTS=1` rewrites the transcripts: read the diff."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -60,15 +61,18 @@ class Names:
     """Names for what is new in every run: ids by their order of appearance, folders by what they are.
 
     Ids of the sample store stay as they are. Receipts, operations, hashes, and the sizes of the index and the log
-    become `<receipt>` and so on.
+    become `<receipt>` and so on. `places` are other texts that differ from run to run, with what stands for each.
     """
 
     root: Path
     known: frozenset[str]
     new: dict[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def normal(self, text: str) -> str:
         """The text as it is in every run."""
+        for place, name in self.places.items():
+            text = text.replace(place, name)
         text = text.replace(f"{self.root}/", "").replace(str(self.root), ".")
         for pattern, replacement in _RULES:
             text = pattern.sub(replacement, text)
@@ -136,7 +140,7 @@ def _lines(step: Step) -> list[str]:
 
 def replay(steps: list[Step], tool: Memctl, *, process: bool = False) -> list[Step]:
     """The same commands with what they do now."""
-    names = Names(tool.root, sample_ids())
+    names = Names(tool.root, sample_ids(), places=tool.places)
     start = datetime.fromisoformat(NOW)
     done = []
     for number, step in enumerate(steps):
@@ -156,6 +160,8 @@ def _run(tool: Memctl, words: list[str], stdin: str, at: str, process: bool) -> 
         return tool.process(*words[1:], stdin=stdin, environment=variables)
     if words[0] == "memctl":
         return tool(*words[1:], stdin=stdin, **variables)
+    if words[0] == "cat" and (text := tool.stored(words[1])) is not None:
+        return Outcome(0, text, "")
     return _by_hand(words, tool.root / words[1], stdin)
 
 

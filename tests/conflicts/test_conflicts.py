@@ -133,7 +133,7 @@ def test_a_subject_goes_on_into_the_next_clause() -> None:
 
 def test_what_never_happened_and_what_did() -> None:
     assert found("Alice met Kelly at the book club in October.", "Alice has never met Kelly.")
-    assert not found("Alice has never met Kelly.", "Alice met Kelly at the book club."), "it may have happened since"
+    assert found("Alice has never met Kelly.", "Alice met Kelly at the book club."), "the first is no longer true"
 
 
 def test_the_name_most_memories_begin_with_is_the_user_s() -> None:

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.consolidation import duplicates, knowledge
+from memctl.consolidation.generated import SKILLS, Rules, marked
 from memctl.consolidation.grouping import ALIKE, alike, near_duplicates, saying_of
-from memctl.consolidation.made import SKILLS, Rules, marked
 from memctl.consolidation.plan import Plan, plan
 from memctl.context import fence
 from memctl.core import recalled
@@ -587,9 +587,9 @@ def test_a_forgotten_summary_is_not_made_again_but_a_purged_source_frees_the_oth
     store.restore([held.memory_id])
     store.purge([episode(4).memory_id])
 
-    ((_, anew),) = store.consolidation.run(now=NOW).made
+    ((_, again),) = store.consolidation.run(now=NOW).made
 
-    assert len(anew.sources) == 3
+    assert len(again.sources) == 3
 
 
 @given(stores)
@@ -687,7 +687,7 @@ def test_a_poor_answer_is_asked_for_again_then_rules_write(
     assert len(model.asked) == answers.ATTEMPTS
     assert report.made[0][0].by == ""
     assert report.made[0][1].content.startswith("ci, 3 episodes")
-    assert "no good" in report.notes[0]
+    assert "rejected" in report.notes[0]
 
 
 def test_the_second_answer_may_be_good(opener: Callable[..., MemoryStore]) -> None:
@@ -771,4 +771,4 @@ def test_json_of_a_report_is_whole(opener: Callable[..., MemoryStore], tmp_path:
 
     assert [made["part"] for made in shown["made"]] == ["knowledge", "skills"]
     assert "memory_id" not in shown["made"][0]["memory"]
-    assert shown["merges"][0]["merged"][0]["likeness"] == 1.0
+    assert shown["merges"][0]["merged"][0]["similarity"] == 1.0

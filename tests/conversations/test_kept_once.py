@@ -152,7 +152,7 @@ def test_the_same_words_again_are_another_message(store: MemoryStore) -> None:
 
 
 class Component:
-    """A component of another program, in the form of system E."""
+    """A component of another program."""
 
     def __init__(self, *messages: Mapping[str, Any]) -> None:
         self.messages = list(messages)

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
-from memctl.core import kept
+from memctl.core import attachments, kept
 from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
 from memctl.errors import ConflictError, MemctlError, StorageError
@@ -255,9 +255,7 @@ def test_doctor_on_lines_and_attachments(store: MemoryStore) -> None:
     )
     file.write_bytes(b"\n".join((first, second, third, first, b"{broken", changed, other_month, fourth, b"")))
     names = [
-        transcripts.attachments_of(line.message)[0]
-        for line in kept.lines(second + b"\n" + fourth)
-        if line and line.message
+        attachments.names_in(line.message)[0] for line in kept.lines(second + b"\n" + fourth) if line and line.message
     ]
     (store.folder.root / transcripts.attachment(names[0])).unlink()
     (store.folder.root / transcripts.attachment(names[1])).write_text("something else")

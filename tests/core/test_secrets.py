@@ -23,8 +23,8 @@ from memctl.core.sensitive import ALLOW, MASK, REFUSE
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.extraction.extract import Utterance
-from memctl.memories.asking import Asking
+from memctl.extraction.proposals import Utterance
+from memctl.memories.querying import QueryEngine
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 
@@ -36,7 +36,7 @@ MADE = secret_texts()
 
 @pytest.mark.parametrize("kind", MADE)
 def test_made_up_secrets_are_found(kind: str) -> None:
-    assert [text for text in MADE[kind] if not sensitive.found(text)] == []
+    assert [text for text in MADE[kind] if not sensitive.secrets_in(text)] == []
 
 
 @pytest.mark.parametrize("kind", [*FORMS, *SAID])
@@ -44,7 +44,7 @@ def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
     """No run of eight characters of it is left; what stands around it is."""
     for text in MADE[kind]:
         shown = sensitive.masked(text)
-        for found in sensitive.found(text):
+        for found in sensitive.secrets_in(text):
             held = text[found.start : found.end]
             assert all(held[at : at + 8] not in shown for at in range(len(held) - 7) if held[at].isalnum())
             assert "[redacted " in shown
@@ -53,12 +53,12 @@ def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
 @pytest.mark.parametrize("text", ["Vault takes {}.", "pat={}", "用{}，别弄丢了。", "{}"])
 @pytest.mark.parametrize("secret", ["s.pLIix6MEOLeMa61EqJomTEI1", "Xb03rEMU64yT6BzU" * 4 + "xgciFnq9RBX2AZDOk3Qz"])
 def test_forms_that_have_become_rare(secret: str, text: str) -> None:
-    (found,) = sensitive.found(text.format(secret))
+    (found,) = sensitive.secrets_in(text.format(secret))
     assert secret in text.format(secret)[found.start : found.end]
 
 
 def test_ordinary_text_raises_no_alarm() -> None:
-    assert [text for text in ordinary_texts() if sensitive.found(text)] == []
+    assert [text for text in ordinary_texts() if sensitive.secrets_in(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_ordinary_text_raises_no_alarm() -> None:
     ],
 )  # fmt: skip
 def test_what_is_close_to_a_secret_and_is_none(text: str) -> None:
-    assert sensitive.found(text) == []
+    assert sensitive.secrets_in(text) == []
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_sample_store_raises_no_alarm(path: Path) -> None:
 def test_masking_twice_changes_nothing(before: str, secret: str, after: str) -> None:
     once = sensitive.masked(before + "\n" + secret + "\n" + after)
     assert sensitive.masked(once) == once
-    assert sensitive.found(once) == []
+    assert sensitive.secrets_in(once) == []
 
 
 def test_a_long_value_is_masked_to_its_end() -> None:
@@ -132,7 +132,7 @@ def test_a_long_value_is_masked_to_its_end() -> None:
 @given(st.text(max_size=400), st.booleans())
 @cases(300)
 def test_what_is_found_stands_in_the_text_in_order(text: str, cautious: bool) -> None:
-    parts = sensitive.found(text, cautious=cautious)
+    parts = sensitive.secrets_in(text, cautious=cautious)
     edges = [edge for part in parts for edge in (part.start, part.end)]
     assert edges == sorted(edges)
     assert all(0 <= part.start < part.end <= len(text) for part in parts)
@@ -142,7 +142,7 @@ def test_what_is_found_stands_in_the_text_in_order(text: str, cautious: bool) ->
 @cases(200)
 def test_the_cautious_search_finds_at_least_as_much(text: str) -> None:
     for made in (text, text + " " + TOKEN, "password=" + text):
-        assert bool(sensitive.found(made, cautious=True)) >= bool(sensitive.found(made))
+        assert bool(sensitive.secrets_in(made, cautious=True)) >= bool(sensitive.secrets_in(made))
 
 
 def ended(texts: Sequence[str]) -> int:
@@ -151,7 +151,7 @@ def ended(texts: Sequence[str]) -> int:
 import json, sys
 from memctl.core import sensitive
 for text in json.load(sys.stdin):
-    sensitive.found(text)
+    sensitive.secrets_in(text)
     print(flush=True)
 """
     try:
@@ -167,17 +167,17 @@ for text in json.load(sys.stdin):
     return done.stdout.count(b"\n")
 
 
-LONG = ["a" * 200_000, "a-" * 100_000, "password " * 20_000, "key=" * 50_000, "eyJ." * 50_000,
-    "://a:" * 40_000, '"' * 200_000, "=" * 200_000, "密码是" * 60_000,
-    "-----BEGIN RSA PRIVATE KEY-----" * 5_000, "password for a is " * 10_000,
-    "-----BEGIN CERTIFICATE-----a" * 5_000 + "!", "set pin password to " * 10_000, "| pass | " * 20_000,
-    "user a " * 30_000, "<a:" * 60_000, "<pass " * 30_000, "recovery words " * 12_000, "密码" * 90_000,
-    "curl -u " * 20_000, "mysql " * 30_000, "--pass " * 25_000, " " * 200_000, "password" + " " * 200_000,
-    "p " * 100_000, '\\' * 200_000, "|" * 200_000, "a," * 100_000 + "\n" + "a," * 100_000, "password:\n" * 20_000, "ghp_abcd\n" * 20_000,
-    "ghp_a" + "\nA1b2" * 40_000, "2fa " + "ABCD " * 40_000, "a:1:" * 50_000, "name: a value: " * 15_000, "\u200b" * 200_000,
-    "\u0430a" * 100_000, "&quot;" * 40_000, "<td>" * 50_000, "пароль " * 30_000, "密码一" * 40_000, "密码：一a" * 30_000, "password: ab " * 15_000,
-    "create user password " * 10_000, "set password " * 15_000, "# pass\n" * 30_000, "name: a b: c " * 15_000, '"value":"abcd","a":"b",' * 9_000,
-    "password ➡" * 20_000, "${a:-" * 40_000, "A\n" * 100_000 + "AKIA\n", "$1$" * 70_000, "clave de " * 25_000,
+LONG = ["a" * 100_000, "a-" * 50_000, "password " * 10_000, "key=" * 25_000, "eyJ." * 25_000,
+    "://a:" * 20_000, '"' * 100_000, "=" * 100_000, "密码是" * 30_000,
+    "-----BEGIN RSA PRIVATE KEY-----" * 2_500, "password for a is " * 5_000,
+    "-----BEGIN CERTIFICATE-----a" * 2_500 + "!", "set pin password to " * 5_000, "| pass | " * 10_000,
+    "user a " * 15_000, "<a:" * 30_000, "<pass " * 15_000, "recovery words " * 6_000, "密码" * 45_000,
+    "curl -u " * 10_000, "mysql " * 15_000, "--pass " * 12_500, " " * 100_000, "password" + " " * 100_000,
+    "p " * 50_000, '\\' * 100_000, "|" * 100_000, "a," * 50_000 + "\n" + "a," * 50_000, "password:\n" * 10_000, "ghp_abcd\n" * 10_000,
+    "ghp_a" + "\nA1b2" * 20_000, "2fa " + "ABCD " * 20_000, "a:1:" * 25_000, "name: a value: " * 7_500, "\u200b" * 100_000,
+    "\u0430a" * 50_000, "&quot;" * 20_000, "<td>" * 25_000, "пароль " * 15_000, "密码一" * 20_000, "密码：一a" * 15_000, "password: ab " * 7_500,
+    "create user password " * 5_000, "set password " * 7_500, "# pass\n" * 15_000, "name: a b: c " * 7_500, '"value":"abcd","a":"b",' * 4_500,
+    "password ➡" * 10_000, "${a:-" * 20_000, "A\n" * 50_000 + "AKIA\n", "$1$" * 35_000, "clave de " * 12_500,
 ]  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def test_detect_secrets_finds_nothing_that_is_missed() -> None:
 
     find = detect_secrets()
     texts = [text for texts in MADE.values() for text in texts]
-    assert [text for text in texts if find(text) and not sensitive.found(text)] == []
+    assert [text for text in texts if find(text) and not sensitive.secrets_in(text)] == []
 
 
 # Storing
@@ -258,7 +258,7 @@ def test_what_was_insisted_on_may_be_changed_and_one_more_may_not(store: MemoryS
 
 def with_settings(store: MemoryStore, settings: config.Settings) -> MemoryStore:
     """The same memories under other settings."""
-    return MemoryStore(Asking(store.engine.storage, store.engine.embedder, settings))
+    return MemoryStore(QueryEngine(store.engine.storage, store.engine.embedder, settings))
 
 
 def test_masked_by_setting(store: MemoryStore) -> None:
@@ -362,7 +362,7 @@ def test_other_words_by_setting(policy: str, store: MemoryStore, tmp_path: Path)
 def test_one_can_insist_on_other_words(store: MemoryStore, tmp_path: Path) -> None:
     memory = store.add("Alice prefers tea").memory
     (tmp_path / "deploying.md").write_text(f"Use {TOKEN}.\n")
-    with pytest.raises(RefusedError, match=r"deploying\.md:1:5: holds what looks like a GitHub token"):
+    with pytest.raises(RefusedError, match=r"deploying\.md:1:5: contains what looks like a GitHub token"):
         store.documents.add(tmp_path / "deploying.md")
     store.documents.add(tmp_path / "deploying.md", allow_secret=True)
     store.feedback(memory.memory_id, "up", reason=TOKEN, allow_secret=True)
@@ -409,7 +409,7 @@ def test_extraction_leaves_out_or_masks(store: MemoryStore) -> None:
     said = [Utterance("user", f"I prefer green tea. Please always use the token {TOKEN}.")]
     report = store.extraction.run(said)
     assert [found.proposal.content for found in report.proposals] == ["I prefer green tea."]
-    assert report.notes == ("left out: a preference holds what looks like a GitHub token (--allow-secret keeps it)",)
+    assert report.notes == ("left out: a preference contains what looks like a GitHub token (--allow-secret keeps it)",)
     nowhere(store, TOKEN)
     assert any(TOKEN in found.proposal.content for found in store.extraction.run(said, allow_secret=True).proposals)
 
@@ -422,11 +422,11 @@ def test_doctor_tells_of_hand_written_ones_with_file_and_line(store: MemoryStore
     found = {(p.path, p.line, p.message) for p in examine(store) if p.code == codes.SECRET}
 
     line = next(n for n, text in enumerate(store.folder.memory_file.read_text().split("\n"), 1) if TOKEN in text)
-    meant = "(leave it if it is meant)"
+    meant = "(ignore this if intended)"
     assert found == {
-        ("memory.json", line, f"holds what looks like a GitHub token {meant}"),
-        ("knowledge/a.md", 3, f"holds what looks like a GitHub token {meant}"),
-        ("knowledge/a.md", 3, f"holds what looks like an AWS key {meant}"),
+        ("memory.json", line, f"contains what looks like a GitHub token {meant}"),
+        ("knowledge/a.md", 3, f"contains what looks like a GitHub token {meant}"),
+        ("knowledge/a.md", 3, f"contains what looks like an AWS key {meant}"),
     }
 
 
@@ -470,7 +470,7 @@ def test_values_that_hold_none(value: object) -> None:
 def test_ordinary_text_compiles_no_rule() -> None:
     code = (
         "import sys\nfrom memctl.core import sensitive\n"
-        "sensitive.found('Alice prefers tea in the morning, and 小林 likes coffee')\nprint('memctl.core.sensitive_looks' in sys.modules)"
+        "sensitive.secrets_in('Alice prefers tea in the morning, and 小林 likes coffee')\nprint('memctl.core.sensitive_looks' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 

@@ -180,7 +180,7 @@ def test_the_mask_stands_where_the_secret_stood(text: str, shown: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_close_to_a_disguised_secret_and_is_none(text: str) -> None:
-    assert sensitive.found(text) == []
+    assert sensitive.secrets_in(text) == []
 
 
 def test_a_value_beside_its_name_is_masked_in_json_values() -> None:
@@ -200,9 +200,9 @@ MADE = [text for texts in secret_texts(2).values() for text in texts if "PRIVATE
 @given(st.sampled_from(MADE), st.data())
 @cases(100)
 def test_wide_letters_and_invisible_ones_hide_nothing(text: str, data: st.DataObject) -> None:
-    whole = sensitive.found(text)
+    whole = sensitive.secrets_in(text)
     wide = "".join(letter.translate(WIDE) if data.draw(st.booleans()) else letter for letter in text)
-    assert [(one.start, one.end) for one in sensitive.found(wide)] == [(one.start, one.end) for one in whole]
+    assert [(one.start, one.end) for one in sensitive.secrets_in(wide)] == [(one.start, one.end) for one in whole]
     at = data.draw(st.integers(0, len(text)))
     hidden = sensitive.masked(text[:at] + data.draw(st.sampled_from("\u200b\u00ad\u2060\ufe0f\u034f")) + text[at:])
     assert all(text[one.start : one.end] not in hidden for one in whole)

@@ -225,7 +225,7 @@ def test_any_text_elsewhere(library: MemoryStore, given_text: str) -> None:
 def test_any_memory_is_found_by_its_own_words(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     index = SqliteIndex(Path(":memory:"))
     from memctl.core.formats import codec
-    from memctl.storage.folder.entries import record_entry
+    from memctl.storage.entries.making import record_entry
     from memctl.storage.index.rows import FileUpdate
 
     memory = Memory("m", content)

@@ -125,7 +125,7 @@ def test_capacity_keeps_the_best(found: list[Memory], capacity: int):
     kept = [m for m in may if left[m.memory_id].status == ACTIVE]
     gone = [m for m in may if left[m.memory_id].status == ARCHIVED]
     assert len(kept) == min(len(may), capacity)
-    assert all(policies.standing(k, NOW) >= policies.standing(g, NOW) for k in kept for g in gone)
+    assert all(policies.capacity_rank(k, NOW) >= policies.capacity_rank(g, NOW) for k in kept for g in gone)
 
 
 @pytest.fixture

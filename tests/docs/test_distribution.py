@@ -194,7 +194,8 @@ def test_the_packages_hold_what_they_should(dist, built):
     names = dist.source_files(source)
     for name in ("README.md", "docs/index.md", "tests/conftest.py", "sample_store/alice/memory.json", "Makefile"):
         assert name in names
-    for name in ("memctl/py.typed", "memctl/providers/data/builtin.bin", "memctl/providers/data/builtin-vocab.txt"):
+    data = [f"memctl/providers/data/builtin{end}" for end in (".bin", "-vocab.txt", "-words.zh.txt")]
+    for name in ("memctl/py.typed", *data):
         assert name in names
         assert name in dist.wheel_files(wheel)
     stray = re.compile(r"__pycache__|\.pyc$|\.memctl/|\.venv|egg-info|^\.git/")

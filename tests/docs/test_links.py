@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from functools import cache
@@ -21,9 +22,12 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
 
 def markdown() -> list[Path]:
     """The Markdown files of the repository, hidden and installed ones left out."""
-    found = (path.relative_to(ROOT) for path in ROOT.rglob("*.md"))
     left_out = {"build", "dist", "venv", "node_modules"}
-    return sorted(path for path in found if not any(p.startswith(".") or p in left_out for p in path.parts))
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in left_out]
+        found += [Path(folder, name).relative_to(ROOT) for name in names if name.endswith(".md")]
+    return sorted(path for path in found if not path.name.startswith("."))
 
 
 def prose(path: Path) -> str:

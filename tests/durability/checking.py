@@ -154,7 +154,7 @@ def check(
     Args:
         acknowledged: how many of the steps returned; another one may have been under way.
         legal: the states it may be in, if others than follow from that.
-        thorough: also compare the index with one made anew, and go on writing; of each state once, as most faults end
+        thorough: also compare the index with a rebuild, and go on writing; of each state once, as most faults end
             in one of few.
     """
     legal = legal or whole.legal(acknowledged)

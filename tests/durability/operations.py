@@ -20,8 +20,8 @@ from memctl import MemoryStore, config, open_store
 from memctl.core.models import Memory, Query
 from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
-from memctl.git import settling
-from memctl.history.undoing import Taken
+from memctl.git import resolving
+from memctl.history.undoing import Reverted
 from memctl.storage.files import atomic, layout
 from memctl.transfer import archive, formats, restoring
 
@@ -81,7 +81,7 @@ def _leave_litter(store: MemoryStore) -> None:
     (store.folder.root / ".memctl-tmp-0123456789ab").write_text("left over")
 
 
-def _all(taken: Taken) -> None:
+def _all(taken: Reverted) -> None:
     if taken.stopped:
         raise taken.stopped
 
@@ -118,7 +118,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "complete a task": lambda store: store.tasks.complete("It works again.", session_id="job", now=LATER),
     "fail a task": lambda store: store.tasks.fail("No way.", session_id="job", now=LATER),
     "query": lambda store: store.query("tea", now=NOW),
-    "settle": lambda store: settling.settle(store.folder),
+    "settle": lambda store: resolving.resolve(store.folder),
     "reindex": lambda store: store.reindex(),
     "mend": lambda store: repair(store, examine(store, deep=True), NOW),
     "export": lambda store: store.export_archive(store.folder.root.parent / "again.tar.gz"),

@@ -18,8 +18,9 @@ from conftest import count_cases
 from durability import operations
 from memctl import MemoryStore
 from memctl.errors import LockedError
-from memctl.git import settling
-from memctl.storage.files import atomic, erase, lock, sessions
+from memctl.git import resolving
+from memctl.storage.files import atomic, lock, sessions
+from memctl.storage.files.erasing import carrying_out
 from memctl.storage.files.layout import UserFolder
 
 OF_SESSIONS = [*(name for name in operations.OF_SESSIONS if name != "maintain"), "save a component"]
@@ -36,7 +37,7 @@ def _save(store: MemoryStore) -> None:
 
 OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
     **operations.IN_STORE,
-    "settle": lambda store: settling.settle(store.folder, timeout=0),
+    "settle": lambda store: resolving.resolve(store.folder, timeout=0),
     "save a component": _save,
 }
 
@@ -66,7 +67,7 @@ def _sessions(folder: UserFolder, held: ExitStack) -> None:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erase, "SESSION_TIMEOUT", 0.0)
+    monkeypatch.setattr(carrying_out, "SESSION_TIMEOUT", 0.0)
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in {*LOCKLESS, *OF_SESSIONS}])

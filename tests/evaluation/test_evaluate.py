@@ -84,12 +84,12 @@ BROKEN = {
     '{"query": "a", "gold": ["b"]}': "no text in `question`",
     '{"question": " ", "gold": ["b"]}': "no text in `question`",
     '{"question": 3, "gold": ["b"]}': "no text in `question`",
-    '{"question": "a"}': "neither in `gold` nor in `expect`",
+    '{"question": "a"}': "neither `gold` nor `expect`",
     '{"question": "a", "gold": ["b"], "expect": "c"}': "both `gold` and `expect`",
     '{"question": "a", "gold": {"b": 1}}': "`gold` must be a text or a list of texts",
     '{"question": "a", "gold": [true]}': "`gold` must be a text or a list of texts",
     '{"question": "a", "expect": [""]}': "`expect` must be a text or a list of texts",
-    '{"question": "a", "question": "b", "gold": "c"}': "stands twice",
+    '{"question": "a", "question": "b", "gold": "c"}': "occurs twice",
     '{"question": "a\\u0000", "gold": "c"}': "NUL",
     '{"question": "a", "gold": NaN}': "NaN",
 }
@@ -283,7 +283,7 @@ class TestCommand:
         asked = lines(TEA, {"question": "a"}, {"question": "b", "gold": ["mem_nope"]})
         shown = memctl("eval", "-", stdin=asked)
         assert shown.code == 3
-        assert "standard input:2: says neither" in shown.err
+        assert "standard input:2: has neither" in shown.err
         assert "standard input:3: no memory 'mem_nope'" in shown.err
         rest = memctl("eval", "-", "--skip-broken", stdin=asked).done()
         assert rest.out.startswith("1 question,")

@@ -16,7 +16,7 @@ from memctl.agent.memory import AgentMemory
 from memctl.cli.main import main
 from memctl.core.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 from memctl.extraction import clauses
-from memctl.extraction.extract import Utterance
+from memctl.extraction.proposals import Utterance
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
 
@@ -343,3 +343,63 @@ def test_at_the_command_line(store: MemoryStore, capsys: pytest.CaptureFixture[s
     memctl("undo")
     assert "Borax" not in memctl("list", "--all")
     assert "I work at Acme." in memctl("list")
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        (
+            ["My dentist appointment is on Tuesday at 9.", "No, it's on Wednesday at 10."],
+            "My dentist appointment is on Tuesday at 9. (No, it's on Wednesday at 10.)",
+        ),
+        (
+            ["We booked the climbing hall for 14:00 on Saturday.", "No wait, 15:00."],
+            "We booked the climbing hall for 14:00 on Saturday. (No wait, 15:00.)",
+        ),
+        (
+            ["I do yoga every Monday at 18:00.", "My budget is 150 euros.", "Sorry, 19:00."],
+            "I do yoga every Monday at 18:00. (Sorry, 19:00.)",
+        ),
+        (["我每周三下午两点开会。", "不对，三点。"], "我每周三下午两点开会。 (不对，三点。)"),
+    ],
+)
+def test_a_value_alone_corrects_the_last_statement_with_one_of_its_kind(
+    store: MemoryStore, said: list[str], content: str
+) -> None:
+    talk = [each for text in said for each in (Utterance("user", text), Utterance("assistant", "ok"))]
+
+    store.extraction.run(talk, now=NOW)
+
+    texts = [m.content for m in store.all()]
+    assert content in texts
+    assert said[0] not in texts
+
+
+def test_a_value_alone_moves_the_day_of_an_appointment_that_was_known(store: MemoryStore) -> None:
+    known = Utterance("user", "My dentist appointment is on Tuesday at 9.")
+    store.extraction.run([known], now=NOW)
+
+    store.extraction.run([Utterance("user", "No, it's on Wednesday at 10.")], before=[known], now=NOW)
+
+    assert [(m.content, f"{m.occurred_at:%A}") for m in store.all() if m.status == ACTIVE] == [
+        (f"{known.content} (No, it's on Wednesday at 10.)", "Wednesday")
+    ]
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        [
+            ("user", "I do yoga every Monday at 18:00."),
+            ("assistant", "The bus leaves at 17:30."),
+            ("user", "No, 17:40."),
+        ],
+        [("user", "I do yoga every Monday at 18:00."), ("user", "The bus is at 17:30."), ("user", "No, 17:40.")],
+        [("user", "My locker number is 12."), ("user", "No wait, 15:00.")],
+        [("user", "I do yoga every Monday at 18:00."), ("user", "No, 18:00 is when I eat my dinner with Ida.")],
+    ],
+)
+def test_a_value_of_something_else_corrects_nothing(store: MemoryStore, talk: list[tuple[str, str]]) -> None:
+    store.extraction.run([Utterance(role, text) for role, text in talk], now=NOW)
+
+    assert talk[0][1] in {m.content for m in store.all() if m.status == ACTIVE}

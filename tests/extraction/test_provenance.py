@@ -14,7 +14,7 @@ import pytest
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
 from memctl.agent.shared import Shared
-from memctl.consolidation import made
+from memctl.consolidation import generated
 from memctl.core import provenance
 from memctl.core.models import Memory
 
@@ -133,11 +133,11 @@ def test_what_the_user_pastes(store: MemoryStore, text: str) -> None:
 def test_the_class_is_inherited() -> None:
     own = Memory("mem_1", "a", created_at=NOW)
     tool = Memory("mem_2", "b", source="task_result", tags=("constraint", "disk"), created_at=NOW + timedelta(days=1))
-    both = made.record_of(None, [own, tool], [own, tool], {}, NOW)
+    both = generated.record_of(None, [own, tool], [own, tool], {}, NOW)
     assert provenance.origin(both) == provenance.TOOL
     assert "constraint" not in both.tags
-    assert provenance.origin(made.record_of(None, [own], [own], {}, NOW)) == provenance.USER
-    again = made.record_of(None, [replace(both, memory_id="mem_3"), own], [own], {}, NOW)
+    assert provenance.origin(generated.record_of(None, [own], [own], {}, NOW)) == provenance.USER
+    again = generated.record_of(None, [replace(both, memory_id="mem_3"), own], [own], {}, NOW)
     assert provenance.origin(again) == provenance.TOOL
 
 

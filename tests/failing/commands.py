@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -21,7 +22,9 @@ OUTPUT = "output"
 
 def command(order: dict[str, Any], out: int) -> None:
     """Run one command line; say a line when it begins, and how it ended, unless killed. With `kill_at` its calls are
-    counted, which takes time, and said too."""
+    counted, which takes time, and said too; `limits` are those of `resource`."""
+    for name, most in order.get("limits", {}).items():
+        resource.setrlimit(getattr(resource, name), (most, most))
     _enter(Path(order["root"]), order["environment"])
     done: dict[str, int] = {}
     os.write(out, b"\n")
@@ -82,3 +85,7 @@ def warmed(lines: Iterable[Sequence[str]]) -> None:
     sys.stdin, sys.stdout, sys.stderr = streams
     os.environ.clear()
     os.environ.update(environment)
+
+
+if __name__ == "__main__":
+    serve_commands(line.split() for line in sys.argv[1:])

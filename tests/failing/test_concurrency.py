@@ -468,7 +468,7 @@ def test_a_hand_edit_is_laid_aside_durably(store: MemoryStore, monkeypatch: pyte
 
 
 def test_a_hand_edit_in_the_same_instant_is_kept_with_ours(store: MemoryStore) -> None:
-    """Between our look and our write there is time to begin anew, so that both changes are in the file."""
+    """Between our look and our write there is time to begin again, so that both changes are in the file."""
     memory = store.add("Old").memory
     file = store.folder.memory_file
 
@@ -644,7 +644,7 @@ def test_an_id_that_is_taken_is_not_used_again(opener: Opener, write: str) -> No
     try:
         acts[write]()
     except MemctlError:
-        assert write == "add many"  # an import may be refused as a whole, and begun anew
+        assert write == "add many"  # an import may be refused as a whole, and begun again
     assert {"First", "Second"} <= {memory.content for memory in store.all()}
     assert len(store.all()) > 2 or write == "add many"
     same_as_rebuilt(store)

@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import THOROUGH, TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt, sampled
+from conftest import (
+    SHARE,
+    THOROUGH,
+    TORTURE,
+    count_cases,
+    elements,
+    fast_folder,
+    left_over,
+    same_as_rebuilt,
+    sampled,
+    spread,
+)
 
 from failing import changes
 from failing.changes import (
@@ -57,14 +68,14 @@ def template() -> Iterator[Path]:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path, fast: Path) -> None:
-    """For every n: killed right before its n-th call to a file; for some n, to the index. In the shortest form, half of
-    the operations are killed at even ones and half at odd ones."""
+    """For every n: killed right before its n-th call to a file; for some n, to the index. In the shortest form, for a
+    share of them, which begins elsewhere for the next operation."""
     states, calls = reference(nursery, template, fast, operation)
     assert calls["file"] > 5
     assert calls["sql"] > 5
     places = [("file", n) for n in range(1, calls["file"] + 1)]
     places += [("sql", n) for n in range(1, calls["sql"] + 1, 1 if TORTURE else 15)]
-    places = places if THOROUGH else places[list(OPERATIONS).index(operation) % 2 :: 2]
+    places = spread(places, list(OPERATIONS).index(operation))
     reached = set()
     for kind, n in places:
         root = fast / "killed"
@@ -106,11 +117,10 @@ def test_killed_while_mending(operation: str, nursery: Nursery, template: Path, 
     """A crash in the middle, and another one while what it left is mended, at every place."""
     states, calls = reference(nursery, template, fast, operation)
     steps = range(1, calls["file"], 1 if TORTURE else 2)
-    middle = [n for n in steps if _leaves_work(nursery, template, fast, operation, n)]
-    assert middle
-    chosen = middle if TORTURE else middle[:: max(1, len(middle) // 2)]
-    for at in chosen[: sampled(len(chosen))]:
-        for n in range(1, 200):
+    leaving = (n for n in steps if _leaves_work(nursery, template, fast, operation, n))
+    middle = list(leaving) if THOROUGH else [next(leaving)]
+    for at in middle if TORTURE else middle[:: max(1, len(middle) // 2)]:
+        for n in range(1, 200, SHARE):
             root = fast / "killed"
             shutil.copytree(template, root)
             nursery("operation", root, operation=operation, kill_at={"file": at})
@@ -140,7 +150,7 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
     _, calls = reference(nursery, template, fast, "forget two")
     before = truth(template / "alice")
     taken_back = 0
-    for n in range(1, calls["file"] + 1):
+    for n in spread(range(1, calls["file"] + 1)):
         root = fast / "killed"
         shutil.copytree(template, root)
         nursery("operation", root, operation="forget two", kill_at={"file": n})
@@ -160,9 +170,9 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
 def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: Path) -> None:
     """Wherever it was killed: once mended, either all is there still or no file, nor the index, holds the word."""
     states, calls = reference(nursery, template, fast, "purge")
-    places = [("file", n) for n in range(1, calls["file"] + 1)] + [
-        ("sql", n) for n in range(1, calls["sql"] + 1, 3 if THOROUGH else 9)
-    ]
+    places = [("file", n) for n in range(1, calls["file"] + 1)]
+    places += [("sql", n) for n in range(1, calls["sql"] + 1, 3)]
+    places = spread(places)
     gone = 0
     for kind, n in places:
         root = fast / "killed"
@@ -319,8 +329,7 @@ def test_any_call_may_fail(
     shutil.copytree(template, fast / "good")
     assert run(fast / "good", 0) == (None, False)
     before, after = truth(template / "alice"), truth(fast / "good" / "alice")
-    first, step = (1, 1) if THOROUGH else (1 + list(OPERATIONS).index(operation) % 2, 2)
-    for n in range(first, 400, step):
+    for n in range(1 + list(OPERATIONS).index(operation) % SHARE, 400, SHARE):
         root = fast / "bad"
         shutil.copytree(template, root)
         problem, failed = run(root, n)
@@ -344,7 +353,7 @@ def test_any_call_may_fail(
 def test_a_second_writer_finishes_what_the_first_began(nursery: Nursery, template: Path, fast: Path) -> None:
     """The next command of another process mends before it writes, and does not undo what it finds."""
     _, calls = reference(nursery, template, fast, "add with detail")
-    for n in range(1, calls["file"] + 1, 2):
+    for n in spread(range(1, calls["file"] + 1, 2)):
         root = fast / "killed"
         shutil.copytree(template, root)
         nursery("operation", root, operation="add with detail", kill_at={"file": n})

@@ -1,6 +1,6 @@
 """The index as a disk may give it back: bits flipped, pages lost, cut short, old, somebody else's.
 
-One rule: an answer is what an index made anew would give, or it says that it is not fresh. It is never wrong and
+One rule: an answer is what a rebuilt index would give, or it says that it is not fresh. It is never wrong and
 called fresh, whichever byte is wrong, and the command after it is right again.
 """
 
@@ -468,7 +468,7 @@ def test_every_page_is_checked(whole: Spoiled) -> None:
 
 
 def test_without_checksums_it_works_too(whole: Spoiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """APSW of some systems has none; an index made there is made anew where they are, and the other way round."""
+    """APSW of some systems has none; an index made there is rebuilt where they are, and the other way round."""
     monkeypatch.setattr(db, "checks_pages", lambda: False)
     with whole.opened() as store:
         assert answers(store)["said"] == whole.right

@@ -26,12 +26,14 @@ from typing import BinaryIO
 
 import pytest
 from conftest import (
+    THOROUGH,
     content_of,
     elements,
     left_over,
     no_rights,
     rebuilt,
     same_as_rebuilt,
+    spread,
     tracked,
     write_by_hand,
 )
@@ -352,32 +354,15 @@ def largest_file(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
+SIZES = (0, 1, 50, 200, 400, 600, 800, 1000, 1300, 1600, 2000, 2500, 3000, 4000, 6000, 9000, 30_000, 200_000, 4_000_000)
+
+
 @pytest.mark.parametrize(
     "write", ["add", "add with detail", "add many", "edit", "edit a reflection", "forget", "reflect"]
 )
 def test_files_that_cannot_grow(opener: Opener, write: str) -> None:
     done = set()
-    for size in [
-        0,
-        1,
-        50,
-        200,
-        400,
-        600,
-        800,
-        1000,
-        1300,
-        1600,
-        2000,
-        2500,
-        3000,
-        4000,
-        6000,
-        9000,
-        30_000,
-        200_000,
-        4_000_000,
-    ]:
+    for size in SIZES if THOROUGH else SIZES[::3]:
         store = opener(f"user{size}")
         store.add_many([Memory("m1", "Alice likes tea."), Memory("m2", "Bob likes coffee. " * 20)])
         store.write_reflection(store.get("m2"), "# Coffee")
@@ -445,7 +430,7 @@ def test_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
     """With every amount of free space: all or nothing, answers go on, and afterwards everything works."""
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = set()
-    for free in range(0, 100, 4):
+    for free in spread(range(0, 100, 4)):
         root = small_disk / "store"
         with open_store(root, user="alice", create=True, environment=environment) as store:
             store.add_many([Memory(f"m{n}", f"Thing number {n} " * 5) for n in range(20)])

@@ -324,7 +324,7 @@ def test_a_session_that_was_renamed(store: MemoryStore) -> None:
     path = store.folder.sessions / "talk.json"
     path.rename(store.folder.sessions / "chat.json")
     [problem] = examine(store)
-    assert str(problem) == "sessions/chat.json: holds the session 'talk', but the file is named chat (left as it is)"
+    assert str(problem) == "sessions/chat.json: has the session 'talk', but the file is named chat (left unchanged)"
     mended(store)
     assert [message.text for message in store.sessions.conversation("chat").get()] == ["Good morning"]
     kept = backups.listed(store.folder)[-1] / "sessions/chat.json"
@@ -514,7 +514,7 @@ def test_memories_that_supersede_each_other_are_told_with_a_way_out(store: Memor
         changed_file(store.folder.memory_file, f'"memory_id": "{one}"', more)
     [problem] = examine(store)
     assert (problem.code, problem.fix) == (codes.CIRCLE, "")
-    assert f"{first} and {second} supersede each other, so no answer has them" in str(problem)
+    assert f"{first} and {second} supersede each other, so no query returns them" in str(problem)
 
     stands = store.folder.memory_file.read_text().replace('"status": "superseded"', '"status": "active"', 1)
     before = store.folder.memory_file.read_bytes()
@@ -787,7 +787,7 @@ def test_the_command_says_where_it_keeps_what_was(store: MemoryStore, capsys: py
     where = ["--store", str(store.folder.root.parent)]
     assert main([*where, "doctor", "--fix"]) == 0
     said = capsys.readouterr().out
-    kept = re.search(r"as it was: (\S+)", said)
+    kept = re.search(r"original file: (\S+)", said)
     assert kept
     assert (store.folder.root / kept[1] / "memory.json").exists()
     assert main([*where, "doctor", "--fix"]) == 0
@@ -835,3 +835,20 @@ def test_a_renamed_file_that_is_no_session_is_told(store: MemoryStore) -> None:
     assert (told[0].line, told[0].fix) == (1, "")
     with pytest.raises(InvalidDataError):
         store.sessions.get("bad")
+
+
+def test_a_broken_line_of_feedback(store: MemoryStore) -> None:
+    name = store.add("Alice likes tea", now=NOW).memory.memory_id
+    store.feedback(name, "up", now=NOW)
+    with store.folder.feedback_log.open("a") as log:
+        log.write("{\n")
+    [problem] = examine(store)
+    assert (problem.path, problem.line) == ("feedback.jsonl", 2)
+
+
+def test_a_copy_without_its_memory_file_says_so(store: MemoryStore, tmp_path: Path) -> None:
+    store.add("Alice likes tea", now=NOW)
+    copy = tmp_path / "copy" / "alice"
+    shutil.copytree(store.folder.root, copy, ignore=shutil.ignore_patterns("memory.json", "cache"))
+    with open_store(copy.parent, "alice", environment=os.environ) as other:
+        assert [note.split(",")[0] for note in other.sync().notes] == ["memory.json is missing"]

@@ -22,10 +22,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from memctl import MemoryStore, open_store
 from memctl.core.formats import codec, reflections, trash
+from memctl.core.mentions import unlinked
 from memctl.core.models import ACTIVE, ARCHIVED, STATUSES, SUPERSEDED, Memory, QueryResult, Reflection
-from memctl.core.naming import unlinked
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
-from memctl.reflections.scope import made_from_others
+from memctl.reflections.scope import is_derived
 from memctl.storage.files import receipts
 from memctl.storage.files.layout import path_of
 
@@ -176,7 +176,8 @@ class StoreMachine(RuleBasedStateMachine):
         records: dict[str, Any] = {}
         files: dict[str, Any] = {}
         memories = self.world.memories()
-        gone = [m for m in memories.values() if m.expires_at and m.expires_at <= self.now and not m.pinned]
+        alike = [m for m in memories.values() if len(set(self.world.records[m.memory_id])) == 1]
+        gone = [m for m in alike if m.expires_at and m.expires_at <= self.now and not m.pinned]
         self._predict_trash(gone, records, files)
         adopted: list[str] = []
         named: set[str] = set()
@@ -186,8 +187,8 @@ class StoreMachine(RuleBasedStateMachine):
             reflection = reflections.parse(data, path)
             if reflection.memory_id in memories or reflection.memory_id in named:
                 continue
-            buried = reflection.memory_id in self.world.header.get("tombstones", [])
-            if buried or (reflection.memory_id and trash_path(reflection.memory_id) in self.world.files):
+            was_purged = reflection.memory_id in self.world.header.get("tombstones", [])
+            if was_purged or (reflection.memory_id and trash_path(reflection.memory_id) in self.world.files):
                 continue  # its record was forgotten, and must not come back by it
             if reflection.memory_id:
                 named.add(reflection.memory_id)
@@ -330,7 +331,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.settle()
 
     def rewrite(self, change: Callable[[list[Any]], None], indent: int | None = 2) -> None:
-        """A person (or a script) changes the list of records and writes the whole file anew."""
+        """A person (or a script) changes the list of records and rewrites the whole file."""
         path = self.folder / "memory.json"
         whole = json.loads(path.read_text("utf-8-sig"))
         change(whole["memories"] if isinstance(whole, dict) else whole)
@@ -595,8 +596,8 @@ class StoreMachine(RuleBasedStateMachine):
         lost = before.files.keys() - after.files.keys()
         assert {path for path in also if path.startswith("reflections/")} <= lost <= named
         assert all(after.files[path] == before.files[path] for path in after.files)
-        buried = sorted({*before.header.get("tombstones", []), *going})
-        assert after.header == {**before.header, "tombstones": buried}
+        tombstones = sorted({*before.header.get("tombstones", []), *going})
+        assert after.header == {**before.header, "tombstones": tombstones}
         if " number " in content and not self._said_by_another(content):
             holding = [
                 path for path in self.folder.rglob("*") if path.is_file() and content.encode() in path.read_bytes()
@@ -643,7 +644,7 @@ class StoreMachine(RuleBasedStateMachine):
         now = self.tick()
         self.reflected.append(tuple(ids))
         memories = [self.store.get(mid) for mid in ids]
-        sources = memories[0].sources if len(ids) == 1 and made_from_others(memories[0]) else ()
+        sources = memories[0].sources if len(ids) == 1 and is_derived(memories[0]) else ()
         there = [self.world.memory(mid) for mid in sources]
         if sources and not any(memory and memory.status == ACTIVE for memory in there):
             return  # it is refused: there is nothing left that it could be made from
@@ -656,8 +657,8 @@ class StoreMachine(RuleBasedStateMachine):
             mid = reflected.memory.memory_id
             if len(ids) == 1:
                 assert mid == ids[0]
-                anew = lambda m: m.summary_md_ref == ref and set(m.sources) <= set(sources)  # noqa: E731
-                return {mid: anew if sources else replace(memories[0], summary_md_ref=ref)}
+                again = lambda m: m.summary_md_ref == ref and set(m.sources) <= set(sources)  # noqa: E731
+                return {mid: again if sources else replace(memories[0], summary_md_ref=ref)}
             return {mid: lambda m: m.summary_md_ref == reflected.path and set(m.sources) == set(ids)}
 
         def files(reflected: Any) -> dict[str, Any]:
@@ -957,7 +958,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(path=st.sampled_from(DOCUMENTS), word=words, parts=st.lists(st.sampled_from(PARTS), max_size=6),
           keep=st.booleans(), in_place=st.booleans())  # fmt: skip
     def write_a_document(self, path: str, word: str, parts: list[str], keep: bool, in_place: bool) -> None:
-        """Anew or over an old one, of parts that stand in many of them, in another order."""
+        """New or over an old one, of parts that stand in many of them, in another order."""
         text = "\n".join(part.replace("WORD", word) for part in parts)
         self.by_hand(path, text, keep_mtime=keep, in_place=in_place)
 

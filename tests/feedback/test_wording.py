@@ -47,7 +47,7 @@ def test_a_form_is_the_judgement_that_is_meant(word, form):
     ],
 )
 def test_what_is_no_judgement_is_refused_with_what_is_one(form):
-    with pytest.raises(UsageError, match=r"one of up, down, 1, 2, 3, 4, 5, or written 👍, 👎, ★★★★☆, 4/5"):
+    with pytest.raises(UsageError, match=r"one of up, down, 1, 2, 3, 4, 5, also written 👍, 👎, ★★★★☆, 4/5"):
         read(form, MEMORY_WORDS)
 
 
@@ -55,7 +55,7 @@ def test_an_outcome_is_good_or_bad():
     assert [read(form, OUTCOME_WORDS) for form in ("good", "👍", "thumbs up", "bad", "👎🏽")] == [
         "good", "good", "good", "bad", "bad",
     ]  # fmt: skip
-    with pytest.raises(UsageError, match="one of good, bad, or written 👍, 👎; found '4'"):
+    with pytest.raises(UsageError, match="one of good, bad, also written 👍, 👎; found '4'"):
         read("4", OUTCOME_WORDS)
 
 

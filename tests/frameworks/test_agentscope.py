@@ -232,7 +232,7 @@ def test_what_was_done_is_recorded_in_order_and_once(made):
     run(mw, model, "What do I drink?", "Thanks.")
     said = mw.memory.sessions.conversation("monday").get()
     assert [message.role for message in said] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
-    assert "green tea" not in said[2].whole_text, "what memory answered is not what was said"
+    assert "green tea" not in said[2].full_text, "what memory answered is not what was said"
     (kept,) = mw.memory.conversations.runs("monday")
     names = [message.name for message in mw.memory.conversations.run(kept.run) if message.role == "user"]
     assert names == ["alice", "alice"]

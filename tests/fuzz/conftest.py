@@ -92,7 +92,7 @@ class World:
         return {str(path): path.read_bytes() if path.is_file() and not path.is_symlink() else b"" for path in files}
 
     def restore(self) -> None:
-        """Everything as it was; only what differs is written, so that the index need not be made anew."""
+        """Everything as it was; only what differs is written, so that the index need not be rebuilt."""
         for path in sorted(self.secret.parent.rglob("*"), reverse=True):
             if str(path) not in self.outside:
                 path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()

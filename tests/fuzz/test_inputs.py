@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
-from cli.conftest import EXECUTABLE
 from conftest import TORTURE, count_cases, sampled
+from failing.commands import OUTPUT
+from failing.nursery import Nursery
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -211,32 +211,35 @@ BOMBS: dict[str, tuple[str, bytes]] = {
 }  # fmt: skip
 
 
+COMMANDS = ("query tea", "doctor", "session show", "diff", "add new")
+LIMITS = {"RLIMIT_AS": 1 << 30, "RLIMIT_CPU": 20}
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    found = Nursery("-m", "failing.commands", *COMMANDS)
+    yield found
+    found.close()
+
+
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_what_would_blow_up(bomb: str, world: World) -> None:
+def test_what_would_blow_up(bomb: str, world: World, nursery: Nursery, tmp_path: Path) -> None:
     """In a process of its own, with room for a fifth of what the unpacked thing would take."""
     world.restore()
     name, data = BOMBS[bomb]
     path = world.tool.store / name
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
-    commands = [("query", "tea"), ("doctor",), ("session", "show"), ("diff",), ("add", "new")]
+    chosen = COMMANDS if TORTURE else [COMMANDS[len(bomb) % 2], COMMANDS[2 + len(bomb) % 3]]
 
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
-
-    for command in commands if TORTURE else [commands[len(bomb) % 2], commands[2 + len(bomb) % 3]]:
-        done = subprocess.run(
-            [EXECUTABLE, *command],
-            env=world.tool.whole_environment(),
-            capture_output=True,
-            preexec_fn=limited,
-            timeout=90,
-            check=False,
-        )
-        told = f"{bomb}: {command}: {done.returncode}\n{done.stderr.decode()[-1500:]}"
-        assert done.returncode in range(9), told
-        assert b"Traceback" not in done.stderr + done.stdout, told
+    for line in chosen:
+        order = {"line": line.split(), "environment": world.tool.whole_environment(), "limits": LIMITS}
+        killed, said = nursery("command", tmp_path, **order)
+        assert not killed, f"{bomb}: {line}"
+        shown = (tmp_path / OUTPUT).read_text("utf-8", "replace")
+        told = f"{bomb}: {line}: {said}\n{shown[-1500:]}"
+        assert json.loads(said)["code"] in range(9), told
+        assert "Traceback" not in shown, told
     if name.endswith("memory.json"):
         assert path.read_bytes() == data, "what cannot be read was written over"
     path.unlink()

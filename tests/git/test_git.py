@@ -25,7 +25,7 @@ from memctl.core.models import Memory
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
-from memctl.git import commits, installation, queries, settling
+from memctl.git import commits, installation, queries, resolving
 from memctl.storage.files import layout
 from memctl.storage.files.layout import UserFolder
 
@@ -169,7 +169,7 @@ def test_one_text_edited_on_both_is_settled_with_conflicts(tmp_path: Path) -> No
     shown = memctl(laptop.root, "conflicts")
     assert "Alice drinks mate" in shown
     assert "Alice drinks chai" in shown
-    assert "not settled" in memctl(laptop.root, "git", "commit", code=7)
+    assert "unresolved" in memctl(laptop.root, "git", "commit", code=7)
     memctl(laptop.root, "conflicts", "resolve", memory.memory_id, "--text", "Alice drinks mate and chai")
     memctl(laptop.root, "git", "commit")
     assert texts(laptop) == {"Alice drinks mate and chai"}
@@ -317,7 +317,7 @@ def test_the_reflection_of_a_memory_that_got_a_new_id_follows(later: bool, tmp_p
 def test_two_reflections_of_one_name_both_stay(tmp_path: Path) -> None:
     laptop, desktop = twins(tmp_path, ("# Mine\n\nOf the laptop.\n", "# Yours\n\nOf the desktop.\n"))
     said = pulled(laptop, desktop, fails=True)
-    assert "settle them by hand" in said
+    assert "resolve them by hand" in said
     [path] = laptop.reflections.glob("*.md")
     assert "Of the laptop." in path.read_text()
     assert "Of the desktop." in path.read_text()
@@ -362,7 +362,7 @@ def test_markers_are_settled_as_the_driver_would(staged: bool, style: str, tmp_p
         committed(laptop, "With markers in it")
     said = memctl(laptop.root, "git", "settle")
 
-    assert "1 conflict to settle" in said
+    assert "1 conflict to resolve" in said
     assert texts(laptop) >= {"Mate only here", "Chai only here"}
     (entry,) = json.loads(laptop.memory_file.read_bytes())["conflicts"]
     assert (entry["memory_id"], entry["field"], {entry["ours"], entry["theirs"]}) == (
@@ -429,7 +429,7 @@ def test_hooks_of_others_are_never_overwritten(tmp_path: Path) -> None:
     hook = folder.root / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nexit 0\n")
-    with pytest.raises(RefusedError, match="already a pre-commit hook"):
+    with pytest.raises(RefusedError, match="a pre-commit hook already exists"):
         installation.install(folder.root, hooks=True)
 
     assert hook.read_text() == "#!/bin/sh\nexit 0\n"
@@ -442,7 +442,7 @@ def test_hooks_of_others_are_never_overwritten(tmp_path: Path) -> None:
 def test_check_tells_what_is_missing(tmp_path: Path) -> None:
     with open_store(tmp_path / "store", "alice", create=True):
         folder = UserFolder(tmp_path / "store" / "alice")
-    with pytest.raises(NotFoundError, match="no git repository"):
+    with pytest.raises(NotFoundError, match="not in a git repository"):
         list(installation.check(folder))
     run(folder.root, "init", "--quiet")
     missing = {finding.name for finding in installation.check(folder) if finding.wanted and not finding.ok}
@@ -465,7 +465,7 @@ def test_the_hook_refuses_what_should_not_be_committed(tmp_path: Path) -> None:
     good = folder.memory_file.read_bytes()
     for bad, told in (
         (good[:-4], "memory.json:"),
-        (b"<<<<<<< HEAD\n" + good + b"=======\n" + good + b">>>>>>> x\n", "memory.json:1: holds git conflict markers"),
+        (b"<<<<<<< HEAD\n" + good + b"=======\n" + good + b">>>>>>> x\n", "memory.json:1: has git conflict markers"),
         (good.replace(b'"content": "Alice drinks tea"', b'"content": 5'), "field 'content' must be text"),
         (good.replace(b"drinks tea", b"uses " + TOKEN.encode()), "looks like a GitHub token"),
     ):
@@ -608,7 +608,7 @@ def test_a_git_that_speaks_another_language(tmp_path: Path, monkeypatch: pytest.
     with open_store(tmp_path / "store", "alice", create=True) as store:
         folder = store.folder
 
-    assert "in no git repository" in memctl(folder.root, "git", "status", code=1)
+    assert "not in a git repository" in memctl(folder.root, "git", "status", code=1)
     assert "created the repository" in memctl(folder.root, "git", "init")
     (folder.root / ".git" / "index.lock").touch()
     told = memctl(folder.root, "git", "commit", code=6)
@@ -680,8 +680,8 @@ def test_a_stash_that_does_not_fit_waits(tmp_path: Path) -> None:
     committed(folder)
     run(folder.root, "stash", "pop", fails=True)
 
-    assert "alice: merges: 1 to settle  → memctl conflicts" in memctl(folder.root, "git", "status")
-    assert "1 conflict is not settled" in memctl(folder.root, "git", "commit", code=7)
+    assert "alice: merges: 1 unresolved  → memctl conflicts" in memctl(folder.root, "git", "status")
+    assert "1 conflict is unresolved" in memctl(folder.root, "git", "commit", code=7)
     memctl(folder.root, "conflicts", "resolve", memory.memory_id, "--text", "Alice drinks both")
     memctl(folder.root, "git", "commit")
     assert texts(folder) == {"Alice drinks both"}
@@ -702,8 +702,8 @@ def test_markers_in_a_reflection_are_not_committed_unseen(tmp_path: Path) -> Non
     (path,) = laptop.reflections.glob("*.md")
 
     place = f"reflections/{path.name}:{path.read_text('utf-8').splitlines().index('<<<<<<< ours') + 1}"
-    assert f"alice/{place}: holds git conflict markers" in memctl(laptop.root, "git", "commit", code=7)
-    assert f"alice: {place}: holds git conflict markers in a text" in memctl(laptop.root, "git", "settle")
+    assert f"alice/{place}: has git conflict markers" in memctl(laptop.root, "git", "commit", code=7)
+    assert f"alice: {place}: has git conflict markers in a text" in memctl(laptop.root, "git", "settle")
     run(laptop.root, "add", "--all")
     memctl(laptop.root, "git", "commit", code=7)
     memctl(laptop.root, "git", "commit", "--unsettled")
@@ -764,12 +764,12 @@ def test_two_values_of_one_fact_are_told(tmp_path: Path) -> None:
         committed(folder)
     said = pulled(laptop, desktop)
 
-    assert "both sides gave a value to city (`memctl conflicts` shows them)" in said
+    assert "both sides set city (`memctl conflicts` shows them)" in said
     added(laptop, "Something else")
     committed(laptop)
     added(desktop, "Once more")
     committed(desktop)
-    assert "gave a value" not in pulled(laptop, desktop), "what was told is not told again"
+    assert "both sides set" not in pulled(laptop, desktop), "what was told is not told again"
     assert "York ≠ Hull" in memctl(laptop.root, "conflicts")
 
 
@@ -807,14 +807,14 @@ def test_a_hook_that_git_passes_over(tmp_path: Path) -> None:
     hook = folder.root / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.symlink_to(tmp_path / "gone")
-    with pytest.raises(RefusedError, match="already a pre-commit hook"):
+    with pytest.raises(RefusedError, match="a pre-commit hook already exists"):
         installation.install(folder.root, hooks=True)
     assert not (tmp_path / "gone").exists()
     hook.unlink()
     installation.install(folder.root, hooks=True)
     hook.chmod(0o644)
     (found,) = [finding for finding in installation.check(folder) if finding.name == "hooks"]
-    assert found.told == "post-merge, post-checkout"
+    assert found.detail == "post-merge, post-checkout"
     assert installation.install(folder.root, hooks=True) == ["hooks: pre-commit"]
     assert all(finding.ok for finding in installation.check(folder))
 
@@ -1187,7 +1187,7 @@ def as_without(history: History) -> None:
 
 def as_with_settle(history: History) -> None:
     """Settle with memctl what git could not merge."""
-    history.seen["markers"] += bool(settling.settle(history.folder).files)
+    history.seen["markers"] += bool(resolving.resolve(history.folder).files)
     as_it_can_be_read(history)
 
 

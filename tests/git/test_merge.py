@@ -173,15 +173,15 @@ def test_no_record_is_lost(history):
     base, ours, theirs = history
     done = merged(base, ours, theirs)
     after, before = read(done), read(base) if base else {}
-    buried = set(document.parse(done).header.get("tombstones", ()))
+    purged = set(document.parse(done).header.get("tombstones", ()))
     texts = {m.content for m in after.values()} | {json.dumps(e, ensure_ascii=False) for e in noted(done)}
     for side, other in ((read(ours), read(theirs)), (read(theirs), read(ours))):
         for memory_id, found in side.items():
             deleted = memory_id in before and memory_id not in other
-            kept = memory_id in after or memory_id in buried or deleted
+            kept = memory_id in after or memory_id in purged or deleted
             assert kept, "a record went without a tombstone, a conflict, or somebody who deleted it"
             changed = memory_id not in before or before[memory_id].content != found.content
-            if changed and memory_id not in buried:
+            if changed and memory_id not in purged:
                 told = json.dumps(found.content, ensure_ascii=False)
                 assert found.content in texts or any(told in text for text in texts)
 
@@ -554,7 +554,7 @@ def test_marked_files_are_read_as_both_sides(history):
     marked = b"<<<<<<< HEAD\n" + ours + b"=======\n" + theirs + b">>>>>>> other\n"
 
     assert merge_texts.marked_sides(marked) == (None, ours, theirs)
-    assert merge.settled(marked) == merge.memory_file(None, ours, theirs, base_known=False).data
+    assert merge.without_markers(marked) == merge.memory_file(None, ours, theirs, base_known=False).data
 
 
 def test_markers_with_their_base():

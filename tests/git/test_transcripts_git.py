@@ -67,7 +67,7 @@ def test_a_folder_that_brings_transcripts_without_the_mark(tmp_path: Path, mark:
         marker.unlink()
         if mark is not None:
             marker.write_bytes(mark)
-        assert "nothing keeps transcripts out of git" in memctl(folder.root, "git", "check", code=3)
+        assert "transcripts are not excluded from git" in memctl(folder.root, "git", "check", code=3)
         say(store, "Two.")
     assert marker.read_bytes() == transcripts.PRIVATE_MARK
     assert "transcripts" not in committed(folder)
@@ -109,7 +109,7 @@ def test_in_a_clone_with_transcripts_what_is_said_here_stays_here(tmp_path: Path
     run(other.root, "commit", "--all", "--message=all", fails=None)
     run(other.root, "add", "--all")
     assert "private" not in run(other.root, "grep", "--cached", "-h", "text", "--", "transcripts")
-    assert "that were not put under git on this machine" in memctl(other.root, "git", "check", code=3)
+    assert "that were not added on this machine" in memctl(other.root, "git", "check", code=3)
 
 
 def test_a_clone_without_transcripts_works(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ class Stacks(RuleBasedStateMachine):
             self.change(lambda now: self._restored(chosen, operations[back % len(operations)].op, now))
 
     def _restored(self, memory_id: str, op: str, now: datetime) -> None:
-        with suppress(RefusedError):  # the fact has another value by now
+        with suppress(RefusedError):  # the fact has another value now
             self.store.history.restore(memory_id, op, now=now)
 
     @rule(count=st.integers(1, 4))
@@ -255,7 +255,7 @@ def test_what_another_writer_does_between_two_steps_is_not_taken_back(store: Mem
     taken = store.history.undo(3, now=START)
     other.close()
     assert len(taken.done) == 1
-    assert "somebody else" in str(taken.stopped)
+    assert "another process" in str(taken.stopped)
     assert sorted(contents(store).values()) == ["By somebody else", "One", "Two"]
 
 
@@ -298,7 +298,7 @@ def test_a_reflection_changed_by_hand_is_not_undone(store: MemoryStore) -> None:
     with pytest.raises(ConflictError, match=path.name):
         store.undo(now=START)
     path.unlink()
-    with pytest.raises(ConflictError, match="it is gone"):
+    with pytest.raises(ConflictError, match="it was deleted"):
         store.undo(now=START)
 
 
@@ -447,7 +447,7 @@ def test_the_log_walked_backwards_is_right_or_unsure(told: Told) -> None:
 def test_right_beside_an_operation_it_is_exact(told: Told) -> None:
     for at, operation in enumerate(told.operations):
         key = Key(RECORD, operation.records[0].memory_id)
-        for point, then in ((Point(at + 1, beside=at), told.after[at]), (Point(at, beside=at), told.before[at])):
+        for point, then in ((Point(at + 1, adjacent=at), told.after[at]), (Point(at, adjacent=at), told.before[at])):
             values, unsure = past.back_to(told.operations, point, as_keys(told.present))
             assert key not in unsure
             assert values[key] == as_keys(then)[key]
@@ -608,7 +608,7 @@ def test_days_in_words_and_spans_that_are_none(store: MemoryStore) -> None:
     assert times.from_user("yesterday", START) == times.from_user("昨天", START) == datetime(2026, 2, 28, tzinfo=UTC)
     assert times.end_of("yesterday", START) == datetime(2026, 2, 28, 23, 59, 59, tzinfo=UTC)
     store.add("One", now=START)
-    with pytest.raises(UsageError, match="no revision that git knows"):
+    with pytest.raises(UsageError, match="not a time, an operation, or a git revision"):
         store.history.past("123456d")  # the beginning of a hash
 
 
@@ -768,11 +768,11 @@ def test_restore_from_is_refused_where_it_would_do_harm(store: MemoryStore) -> N
     rome = store.add("Lives in Rome", key="city", value="Rome", now=day(0)).memory
     at = store.history.operations()[-1].op
     oslo = store.add("Lives in Oslo", key="city", value="Oslo", now=day(1)).memory
-    with pytest.raises(RefusedError, match=f"another value by now: {oslo.memory_id}"):
+    with pytest.raises(RefusedError, match=f"another value now: {oslo.memory_id}"):
         store.history.restore(rome.memory_id, at, now=day(2))
     with pytest.raises(NotFoundError, match="in the log"):
         store.history.restore(oslo.memory_id, at, now=day(2))
-    with pytest.raises(NotFoundError, match="goes back to"):
+    with pytest.raises(NotFoundError, match="goes back only to"):
         store.history.restore(oslo.memory_id, "2020-01-01", now=day(2))
     store.purge([rome.memory_id], now=day(3))
     with pytest.raises((NotFoundError, RefusedError), match="purged"):
@@ -952,3 +952,18 @@ def test_a_broken_present_does_not_hide_the_past(store: MemoryStore, versioned: 
     assert [hit.memory.content for hit in store.history.query(Query("tea"), "HEAD").hits] == ["Alice likes tea"]
     with pytest.raises(Exception, match=r"memory\.json"):
         store.history.differences()
+
+
+def test_only_the_expected_change_is_taken_back(store: MemoryStore) -> None:
+    store.add("Alice drinks tea")
+    (mine,) = store.history.operations()
+    store.add("Alice drinks coffee")
+    taken = store.history.undo(expected=mine.op)
+    assert isinstance(taken.stopped, RefusedError)
+    assert taken.done == ()
+    assert len(store.all()) == 2
+    last = store.history.operations()[-1]
+    assert store.history.undo(expected=last.op).one() == last
+    undo = store.history.operations()[-1]
+    assert isinstance(store.history.redo(expected=last.op).stopped, RefusedError)
+    assert store.history.redo(expected=undo.op).one() == last

@@ -56,6 +56,6 @@ def test_every_command_says_so(filled: MemoryStore, command: list[str], capsys: 
     code = main(["--store", str(filled.folder.root.parent), "--user", "alice", *command])
     told = capsys.readouterr().err
     assert code == InvalidDataError.exit_code, told
-    assert "memory.json:3: note-2 cannot be read: field 'status' must be one of" in told
+    assert "memory.json:3: note-2 is unreadable: field 'status' must be one of" in told
     assert "note-1" not in told
     assert filled.folder.memory_file.read_bytes() == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from memctl.errors import ProviderError
 from memctl.providers.builtin import (
     BIAS,
+    CHINESE_FILE,
     DATA,
     DIMENSIONS,
     HEADER,
@@ -30,6 +32,7 @@ TEXTS = [
     "Zażółć gęślą jaźń, naïve café — 東京で会いましょう 🎉",
     "The deployment failed because the database migration timed out after 30s.\n\n* retry\n* alert",
     "[PAD] [UNK] [CLS] are not special in a memory",
+    "用 PostgreSQL 部署，周末去上海看朋友。",
 ]
 ZEROS = [0] * DIMENSIONS
 
@@ -39,6 +42,9 @@ PARAPHRASES = [
     ("The build fails with a compiler error", "Compilation broke", "We ate pasta in Rome"),
     ("She moved to Paris last summer", "When did she relocate to France?", "The tests run in parallel"),
     ("He is a physician at the hospital", "The doctor works in a clinic", "Python has a garbage collector"),
+    ("我对海鲜过敏", "我吃不了虾和螃蟹", "服务器昨天重启了"),
+    ("他上周搬到了上海", "他现在住在哪个城市？", "猫在沙发上睡觉"),
+    ("我养了一只狗", "I have a dog", "The invoice is due in March"),
 ]
 
 
@@ -49,8 +55,8 @@ def embedder() -> BuiltinEmbedder:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A folder with copies of both data files."""
-    for name in (ROWS_FILE, VOCABULARY_FILE):
+    """A folder with copies of the data files."""
+    for name in (ROWS_FILE, VOCABULARY_FILE, CHINESE_FILE):
         shutil.copyfile(DATA / name, tmp_path / name)
     return tmp_path
 
@@ -62,11 +68,17 @@ def naive_sum(text: str) -> list[int]:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     data = (DATA / ROWS_FILE).read_bytes()
     total = ZEROS
-    for token in tokenizer.encode(text).ids:
+    chinese = "|".join(sorted((DATA / CHINESE_FILE).read_text("utf-8").split(), key=len, reverse=True))
+    words = [tokenizer.get_vocab_size() + _place(word) for word in re.findall(chinese, text)]
+    for token in [*tokenizer.encode(re.sub("[\u4e00-\u9fff]+", " ", text)).ids, *words]:
         start = HEADER.size + token * DIMENSIONS
         row = [byte - BIAS for byte in data[start : start + DIMENSIONS]]
         total = list(map(add, total, row[0::2] + row[1::2]))
     return total
+
+
+def _place(word: str) -> int:
+    return (DATA / CHINESE_FILE).read_text("utf-8").split().index(word)
 
 
 def cosine(a: list[int], b: list[int]) -> float:
@@ -140,7 +152,9 @@ def test_the_shipped_files_are_intact(embedder: BuiltinEmbedder) -> None:
     embedder.verify()
 
 
-@pytest.mark.parametrize(("name", "offset"), [(ROWS_FILE, 22), (ROWS_FILE, 5_000_000), (VOCABULARY_FILE, 100_000)])
+@pytest.mark.parametrize(
+    ("name", "offset"), [(ROWS_FILE, 22), (ROWS_FILE, 5_000_000), (VOCABULARY_FILE, 100_000), (CHINESE_FILE, 5_001)]
+)
 def test_verify_rejects_a_flipped_byte(copied: Path, name: str, offset: int) -> None:
     flip_byte(copied / name, offset)
     with pytest.raises(ProviderError, match="checksum"):
@@ -154,7 +168,7 @@ def test_another_file_is_refused(copied: Path, content: bytes) -> None:
         BuiltinEmbedder(copied)
 
 
-@pytest.mark.parametrize("name", [ROWS_FILE, VOCABULARY_FILE])
+@pytest.mark.parametrize("name", [ROWS_FILE, VOCABULARY_FILE, CHINESE_FILE])
 def test_a_missing_file_is_named(copied: Path, name: str) -> None:
     (copied / name).unlink()
     with pytest.raises(ProviderError, match=name) as caught:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memctl import open_store
-from memctl.memories.asking import Asking
+from memctl.memories.querying import QueryEngine
 from memctl.providers.cache import CachedEmbedder
 from memctl.storage.folder.storage import FolderStorage
 from memctl.store import MemoryStore
@@ -18,7 +18,7 @@ class Counting:
     """A tiny real embedder (letters counted) that tells what it was asked."""
 
     slow = True
-    lexical_weight, vector_weight = 0.4, 0.6
+    lexical_weight, languages = 0.4, frozenset[str]()
 
     def __init__(self, identity: str = "letters") -> None:
         self.name = self.identity = identity
@@ -64,7 +64,7 @@ def test_a_rebuilt_index_embeds_nothing_twice(tmp_path: Path):
         cached = CachedEmbedder(inner, plain.folder.cache / "embeddings.sqlite")
         index = plain.engine.files.index
         storage = FolderStorage(plain.folder, index, cached, lock_timeout=5, log_limit=1_000_000)
-        store = MemoryStore(Asking(storage, cached))
+        store = MemoryStore(QueryEngine(storage, cached))
         store.add("Alice likes tea")
         store.sync()
         asked = list(inner.asked)

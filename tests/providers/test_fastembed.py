@@ -151,12 +151,12 @@ class TestVectors:
 
     def test_attributes(self, embedder: FastembedEmbedder) -> None:
         embedder.verify()
-        assert (embedder.slow, embedder.lexical_weight, embedder.vector_weight) == (True, 0.4, 0.6)
+        assert (embedder.slow, embedder.lexical_weight, embedder.languages) == (True, 0.4, frozenset())
         assert embedder.name == f"fastembed:{embedder.folder}"
         assert embedder.dimensions == DIMENSIONS
 
     def test_unknown_pooling(self, folder: Path) -> None:
-        with pytest.raises(UsageError, match="no pooling 'max'") as caught:
+        with pytest.raises(UsageError, match="unknown pooling 'max'") as caught:
             load(folder, pooling="max")
         assert "last_token" in caught.value.hint
 

@@ -44,12 +44,12 @@ VALUE = {"lessons": ["drink tea", "at five ☕"]}
 GOOD = json.dumps(VALUE, indent=2, ensure_ascii=False)
 
 WRONG = [
-    ("No.", "it holds no JSON"),
+    ("No.", "it contains no JSON"),
     ('{"lessons": ["a",]}', "its JSON is broken"),
     ('Well: {"lessons": [{"lessons": ["inner"]}, ', "its JSON is broken"),
     ("[" * 100_000, "nested too deeply"),
-    ("[ " + "x[ " * 100_000, "it holds no JSON"),
-    ('{"a": NaN}', "NaN is no JSON number"),
+    ("[ " + "x[ " * 100_000, "it contains no JSON"),
+    ('{"a": NaN}', "NaN is not a JSON number"),
     ('{"a": 1e999}', "Out of range"),
     (f'{{"a": {"9" * 5_000}}}', "digits"),
     ("{}", "at $: 'lessons' is a required property"),
@@ -118,7 +118,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         reply = self.scene.next_reply()
         content = reply.content()
-        headers = {"Content-Length": str(len(content))} | reply.headers
+        headers = {"Content-Length": str(len(content)), "Connection": "close"} | reply.headers
         head = "".join([f"HTTP/1.1 {reply.status} Well\r\n", *(f"{n}: {v}\r\n" for n, v in headers.items()), "\r\n"])
         with suppress(OSError):  # the other side has hung up
             self.send(head.encode(), "head")
@@ -273,7 +273,7 @@ class TestJson:
     def test_not_twice(self, server: Server, text: str, complaint: str) -> None:
         server.replies = [Reply(text)]
         failure = server.failure(SCHEMA)
-        assert failure.message.startswith("the answer of model 'tiny' is not the JSON that was asked for")
+        assert failure.message.startswith("the answer of model 'tiny' is not the requested JSON")
         assert complaint in failure.message
         assert len(server.requests) == 2
 
@@ -314,7 +314,7 @@ class TestParameters:
     def test_another_reason_is_not_blamed_on_them(self, server: Server) -> None:
         server.replies = [Reply(b"too many tokens", 400), Reply(b"too many tokens", 400), Reply(GOOD)]
         llm = server.llm()
-        with pytest.raises(ProviderError, match=r"does not take the request: it answered 400 .*too many tokens"):
+        with pytest.raises(ProviderError, match=r"rejects the request: it answered 400 .*too many tokens"):
             llm.complete(MESSAGES, SCHEMA)
         llm.complete(MESSAGES, SCHEMA)
         assert "response_format" in server.requests[2]
@@ -331,7 +331,7 @@ class TestRetries:
         server.replies = [Reply(b"slow\x1b[31m down\n", 429, {"Retry-After": "0"})]
         failure = server.failure()
         assert failure.message == (
-            f"{server.url}/chat/completions has had too many requests: it answered 429 for model 'tiny': slow [31m down"
+            f"{server.url}/chat/completions received too many requests: it answered 429 for model 'tiny': slow [31m down"
         )
         assert len(server.requests) == 3
 
@@ -359,12 +359,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("status", "meaning", "hint"),
         [
-            (400, "does not take the request", "how much text"),
-            (401, "does not accept the key", "llm_key_variable"),
-            (402, "wants to be paid first", "balance"),
+            (400, "rejects the request", "how much text"),
+            (401, "rejects the key", "llm_key_variable"),
+            (402, "requires payment", "balance"),
             (403, "does not allow this", "llm_key_variable"),
             (404, "does not know the model or the address", "`/chat/completions`"),
-            (418, "does not take the request", "how much text"),
+            (418, "rejects the request", "how much text"),
             (204, "answered unexpectedly", "llm_url"),
         ],
     )
@@ -391,7 +391,7 @@ class TestRefusals:
             server.replies = [Reply(b"", status, {"Location": f"{other.url}/chat/completions"})]
             failure = server.failure()
             assert other.requests == []
-        assert "leads to another address" in failure.message
+        assert "redirects to another address" in failure.message
         assert len(server.requests) == 1
 
     @pytest.mark.parametrize(
@@ -399,13 +399,13 @@ class TestRefusals:
         [
             (said(None, refusal="I can't help with that."), "declined to answer: I can't help with that."),
             (said(None, refusal=f"Not with {KEY}"), "declined to answer: Not with …"),
-            (said("Half", "content_filter"), "content filter stopped it"),
-            (said(None, "content_filter"), "content filter stopped it"),
-            (said("A long ans", "length"), "could not finish its answer"),
-            (said(None), "answered with nothing"),
-            (said(" \n"), "answered with nothing"),
-            (said([]), "answered with nothing"),
-            (said("<think>And so it goes on"), "answered with nothing"),
+            (said("Half", "content_filter"), "content filter blocked it"),
+            (said(None, "content_filter"), "content filter blocked it"),
+            (said("A long ans", "length"), "did not finish its answer"),
+            (said(None), "returned an empty answer"),
+            (said(" \n"), "returned an empty answer"),
+            (said([]), "returned an empty answer"),
+            (said("<think>And so it goes on"), "returned an empty answer"),
         ],
     )
     @pytest.mark.parametrize("schema", [None, SCHEMA])
@@ -439,7 +439,7 @@ class TestRefusals:
         server.replies = [Reply(body)]
         failure = server.failure()
         assert failure.message.startswith(
-            f"{server.url}/chat/completions answered with something else than a chat completion"
+            f"{server.url}/chat/completions answered with something other than a chat completion"
         )
         assert "proxy" in failure.hint
         assert len(server.requests) == 1
@@ -454,7 +454,7 @@ class TestRefusals:
         body = json.dumps(said("x" * 10_000_000)).encode()
         headers = {"Content-Encoding": "gzip"} if packed else {}
         server.replies = [Reply(gzip.compress(body) if packed else body, status, headers)]
-        expected = f"more than {API.most // 1_000_000} MB" if status == 200 else "it answered 400"
+        expected = f"more than {API.max_bytes // 1_000_000} MB" if status == 200 else "it answered 400"
         assert expected in server.failure().message
 
     def test_something_packed_wrongly(self, server: Server) -> None:
@@ -550,7 +550,7 @@ class TestByName:
         [("None", "none"), ("open-ai:qwen3", "openai:qwen3"), ("openai:", "openai:MODEL"), ("a/b:c", "openai:a/b:c")],
     )
     def test_near_names(self, name: str, meant: str) -> None:
-        with pytest.raises(UsageError, match=f"no language model '{name}'") as caught:
+        with pytest.raises(UsageError, match=f"unknown language model '{name}'") as caught:
             load_llm(name)
         assert caught.value.hint.startswith(f"Did you mean {meant}?")
 
@@ -603,5 +603,5 @@ class TestSettings:
         assert bootstrap.need_llm(settings, {"MEMCTL_LLM": "none"}) is None
 
     def test_a_wrong_name_in_the_environment(self) -> None:
-        with pytest.raises(UsageError, match="no language model 'gpt-5'"):
+        with pytest.raises(UsageError, match="unknown language model 'gpt-5'"):
             bootstrap.need_llm(Settings(), {"MEMCTL_LLM": "gpt-5"})

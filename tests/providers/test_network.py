@@ -252,7 +252,7 @@ def test_a_number_that_is_no_address_of_this_machine(address: str) -> None:
 def test_a_redirect_is_not_followed(ask: Ask, host: str, server: Heard) -> None:
     with listening() as other:
         server.redirect = other.url(host) + "/embeddings"
-        with pytest.raises(ProviderError, match="leads to another address") as caught:
+        with pytest.raises(ProviderError, match="redirects to another address") as caught:
             ask(server.url(host))
     assert "final address" in caught.value.hint
     assert other.requests == []

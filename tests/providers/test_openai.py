@@ -233,19 +233,19 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("body", "message"),
         [
-            (b'{"data": [', "something else than embeddings"),
-            (b"", "something else than embeddings"),
-            (b"\xff\xfe", "something else than embeddings"),
-            (b"[" * 100_000, "something else than embeddings"),
-            ({"error": {"message": "no such model"}}, "something else than embeddings"),
-            ({"data": [1, 2]}, "something else than embeddings"),
-            ({"data": [{}, {}]}, "something else than embeddings"),
+            (b'{"data": [', "something other than embeddings"),
+            (b"", "something other than embeddings"),
+            (b"\xff\xfe", "something other than embeddings"),
+            (b"[" * 100_000, "something other than embeddings"),
+            ({"error": {"message": "no such model"}}, "something other than embeddings"),
+            ({"data": [1, 2]}, "something other than embeddings"),
+            ({"data": [{}, {}]}, "something other than embeddings"),
             (lambda texts: answer(texts[:1]), "1 vectors for 2 texts"),
             (lambda texts: answer([*texts, "more"]), "3 vectors for 2 texts"),
             ({"data": []}, "0 vectors for 2 texts"),
-            (changed(index=1), "numbered wrongly"),
-            (changed(index=7), "numbered wrongly"),
-            (changed(index="0"), "numbered wrongly"),
+            (changed(index=1), "wrongly numbered"),
+            (changed(index=7), "wrongly numbered"),
+            (changed(index="0"), "wrongly numbered"),
             (changed(embedding=[1.0]), "not 1"),
             (changed(embedding=[]), "0 numbers"),
             (changed(embedding=[float("nan"), 0.5, -1.0]), "finite"),
@@ -330,4 +330,4 @@ class TestAddressAndKey:
         assert plain.identity == f"openai:{server.url}:tiny:"
         assert plain.identity == server.embedder(base_url=server.url + "/", api_key="another").identity
         assert plain.identity != server.embedder(dimensions=3).identity
-        assert (plain.name, plain.slow, plain.lexical_weight, plain.vector_weight) == ("openai:tiny", True, 0.4, 0.6)
+        assert (plain.name, plain.slow, plain.lexical_weight) == ("openai:tiny", True, 0.4)

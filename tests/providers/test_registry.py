@@ -58,7 +58,7 @@ def test_fastembed_that_is_not_installed(tmp_path: Path) -> None:
     ],
 )
 def test_near_names(tmp_path: Path, name: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=f"no embedder '{name}'") as caught:
+    with pytest.raises(UsageError, match=f"unknown embedder '{name}'") as caught:
         load_embedder(name, cache_dir=tmp_path)
     assert caught.value.hint.startswith(f"Did you mean {meant}?")
 

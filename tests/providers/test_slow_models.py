@@ -29,7 +29,7 @@ from memctl.agent.memory import AgentMemory
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Toolbox
 from memctl.core.models import Filters
-from memctl.core.turns import Turn, given_up, held
+from memctl.core.thread_locks import ThreadLock, held, locks_released
 from memctl.providers import waiting
 
 LONG = 60.0
@@ -138,7 +138,7 @@ def test_the_next_call_does_not_wait_for_the_language_model(store: MemoryStore, 
         assert "Which town" in str(pack.messages)
         assert not server.go.is_set(), "all this while the model had the first exchange"
         server.go.set()
-        memory.settle()
+        memory.wait()
 
 
 def test_a_task_ends_by_rules_and_the_model_speaks_later(store: MemoryStore, server: Server):
@@ -152,7 +152,7 @@ def test_a_task_ends_by_rules_and_the_model_speaks_later(store: MemoryStore, ser
         server.wait_for_request()
         assert memory.task() is None
         server.go.set()
-        memory.settle()
+        memory.wait()
     episode, strategy = store.get(closed.episode.memory_id), store.get(closed.strategy.memory_id)
     assert episode.metadata["approach"] == "Read the pager rota first"
     assert episode.metadata["lessons"] == ["The pager rota is the place to look"]
@@ -175,7 +175,7 @@ def test_what_a_person_changed_meanwhile_stays(store: MemoryStore, server: Serve
         about = {**closed.episode.metadata, "approach": "Asked Mei"}
         store.put(replace(store.get(closed.episode.memory_id), metadata=about))
         server.go.set()
-        memory.settle()
+        memory.wait()
     assert store.get(closed.episode.memory_id).metadata["approach"] == "Asked Mei"
 
 
@@ -198,7 +198,7 @@ def test_a_session_ends_at_once_and_is_learned_from_later(store: MemoryStore, se
         assert not ended.learned
         assert store.sessions.waiting()
         server.go.set()
-        memory.settle()
+        memory.wait()
         assert not store.sessions.waiting()
     assert [m.kind for m in store.all()].count("episode") == 1
 
@@ -217,7 +217,7 @@ def test_closing_is_bounded_and_loses_nothing(store: MemoryStore, server: Server
     server.go.set()
     with AgentMemory(store) as again:
         again.on_user_message("Hello.")
-        again.settle()
+        again.wait()
         assert not store.sessions.waiting(), "the next takes it up"
     assert [m.kind for m in store.all()].count("episode") == 1
 
@@ -315,7 +315,7 @@ def test_another_process_writes_while_a_model_is_asked(name: str, store: MemoryS
             [{"role": "user", "content": f"We moved shop {n}."}, {"role": "assistant", "content": "Noted."}]
         )
     words = "the database of the payments service and what we decided about its indexes on that day "
-    for n in range(30):
+    for n in range(30 if name == "window" else 0):
         said = [{"role": "user", "content": f"{n}: {words * 40}"}, {"role": "assistant", "content": f"Decided, {n}."}]
         store.sessions.conversation("long").extend(said)
     seen: list[int] = []
@@ -405,7 +405,7 @@ def test_the_server_is_back(embedded: MemoryStore, server: Server):
         assert time.monotonic() < latest
 
 
-def test_after_the_pause_nobody_in_a_hurry_waits(monkeypatch):
+def test_after_the_pause_a_limited_call_does_not_wait(monkeypatch):
     monkeypatch.setattr(waiting, "PAUSE", 0.0)
     service, request = waiting.Service("the server"), threading.Event()
     failing = waiting.PassingError("no answer")
@@ -426,18 +426,18 @@ def test_after_the_pause_nobody_in_a_hurry_waits(monkeypatch):
     assert service.ask(lambda: 1) == 1
 
 
-# Turns
+# Locks of threads
 
 
-def test_a_turn_is_given_up_and_taken_again():
-    turn, order = Turn(), []
+def test_a_lock_is_released_and_taken_again():
+    lock, order = ThreadLock(), []
 
     def other() -> None:
-        with turn:
+        with lock:
             order.append("other")
 
-    with turn, turn:
-        with given_up():
+    with lock, lock:
+        with locks_released():
             in_thread(other).join(LONG)
             order.append("model")
         assert len(held()) == 2
@@ -448,17 +448,17 @@ def test_a_turn_is_given_up_and_taken_again():
     assert not held()
 
 
-def test_a_model_that_fails_gives_the_turn_back():
-    turn = Turn()
-    with turn:
-        with pytest.raises(ValueError, match="x"), given_up():
+def test_a_model_that_fails_restores_the_lock():
+    lock = ThreadLock()
+    with lock:
+        with pytest.raises(ValueError, match="x"), locks_released():
             raise ValueError("x")
-        assert held() == [turn]
+        assert held() == [lock]
 
 
 def test_the_second_store_sees_the_same(store: MemoryStore):
     store.add("Alice likes tea")
-    with store.another() as other:
+    with store.clone() as other:
         assert [m.content for m in other.all()] == ["Alice likes tea"]
         other.add("Alice likes cake")
     assert store.query("cake", filters=Filters()).hits[0].memory.content == "Alice likes cake"

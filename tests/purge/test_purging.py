@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.cli.main import main
-from memctl.core import naming
+from memctl.core import mentions
 from memctl.core.formats import reflections
 from memctl.core.models import Change, TextEdit
 from memctl.core.session import Queued
 from memctl.errors import ConflictError, NotFoundError
-from memctl.purge.planning import Phrases
+from memctl.purge.phrases import Phrases
 from memctl.storage.files import journal, queue, receipts, sessions
 from memctl.storage.files.layout import UserFolder
 
@@ -293,6 +293,26 @@ def test_a_log_of_thousands_of_others_is_read_once(store: MemoryStore) -> None:
     assert not texts.stand_in("Alice keeps number 5000 in the house")
 
 
+def test_the_new_index_holds_the_words_of_all_others(store: MemoryStore) -> None:
+    """Full text is put together from where the words stood, whatever was changed and removed before."""
+    names = [f"m{number}" for number in range(12)]
+    filled(store, [record(name, f"{name}: the {WORDS[n % 6]} sleeps; {WORDS[n % 5]}") for n, name in enumerate(names)])
+    for number in range(3):
+        for name in names[::2]:
+            store.put(
+                replace(store.get(name), content=f"{name} now eats {WORDS[number]} {WORDS[0]} {WORDS[0]}"), now=NOW
+            )
+        store.forget([names[2 * number + 1]], now=NOW)
+    for content in ("!!!", "…", "茶 und Ölmühle, 12.5"):
+        store.add(content, now=NOW)
+    store.purge(["m4"], now=NOW)
+    same_as_rebuilt(store)
+    lonely = next(memory for memory in store.all() if memory.content == "!!!")
+    store.put(replace(lonely, content="Alice keeps a quokka"), now=NOW)
+    assert store.query("quokka", now=NOW).hits[0].memory.memory_id == lonely.memory_id
+    same_as_rebuilt(store)
+
+
 # The definition
 
 
@@ -304,12 +324,12 @@ def test_a_log_of_thousands_of_others_is_read_once(store: MemoryStore) -> None:
     ],
 )  # fmt: skip
 def test_in_free_text_only_a_whole_id_counts(text: str, named: bool) -> None:
-    assert naming.in_text(text, {MADE}) is named
+    assert mentions.in_text(text, {MADE}) is named
 
 
 @given(st.sampled_from(IDS), st.text(max_size=40))
 def test_in_free_text_an_odd_id_never_counts(memory_id: str, text: str) -> None:
-    assert naming.in_text(f"{text} {memory_id} {text}", {memory_id}) is (memory_id == MADE and naming.in_text(
+    assert mentions.in_text(f"{text} {memory_id} {text}", {memory_id}) is (memory_id == MADE and mentions.in_text(
         f"{text} {memory_id} {text}", {MADE}))  # fmt: skip
 
 

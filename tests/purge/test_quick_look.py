@@ -6,10 +6,21 @@ import json
 
 import pytest
 
+from memctl.core.formats import codec
+from memctl.core.models import Memory
 from memctl.core.text.terms import terms, words
 from memctl.providers.builtin import DATA, VOCABULARY_FILE
-from memctl.purge.planning import Phrases
-from memctl.purge.telling import holds_one_of, marks, passages, written
+from memctl.purge.phrases import Phrases
+from memctl.purge.telling import (
+    holds_one_of,
+    marks,
+    passages,
+    passages_of_document,
+    passages_of_file,
+    written,
+)
+from memctl.storage.files import edit
+from memctl.storage.files.erasing.erasure import Parts
 
 ENDINGS = ("", "s", "ed", "ing", "ly", "y", "ies", "ization", "ational", "ability", "fulness", "'s", "'ll")
 
@@ -45,3 +56,40 @@ def test_what_is_written_otherwise_is_not_ruled_out(text: str, said: str) -> Non
 def test_each_word_of_a_text_stands_in_what_is_written() -> None:
     text = "Don’t say “Ünïcode” twice: Ｆｕｌｌ, İstanbul, \\u0041bc\nΣΑΣ naïve"
     assert all(word in written(text) for word in words(text))
+
+
+def _parts(data: bytes, size: int) -> Parts:
+    return lambda: (data[at : at + size] for at in range(0, len(data), size))
+
+
+@pytest.mark.parametrize("size", [700, 100_000, 10_000_000])
+def test_a_large_document_is_searched_part_by_part(size: int) -> None:
+    """In parts of any size the same texts are found in the same lines as in the whole."""
+    contents = [f"note {number} on {'茶 Ölmühle' if number % 7 else 'green tea'}: {{\n}}\n" for number in range(6_000)]
+    for number in (0, 1, 2_999, 5_999):
+        contents[number] += f"Zibberix {number} is ill"
+    records = [codec.dump(codec.encode(Memory(f"m{n}", text))).encode() for n, text in enumerate(contents)]
+    data = edit.rebuilt({"format": "memctl/1", "note": "Zibberix alone"}, records)
+    concerned = holds_one_of([("zibberix", "ill")])
+    whole = [(line, text) for line, text in passages(data.decode(), concerned) if "Zibberix" in text and "ill" in text]
+    assert len(whole) == 4
+    for search in (passages_of_document, passages_of_file):
+        texts = search(_parts(data, size), concerned)
+        assert [(line, text) for line, text in texts if "Zibberix" in text and "ill" in text] == whole
+
+
+@pytest.mark.parametrize("size", [5, 1_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zibberix\nis ill", "\n\n{}\nZibberix is ill\n", '{"a": "Zibberix"}\n{"b": "is ill"}\n{"c": "Zibberix is ill"}',
+        '{"a": 1}\nZibberix is ill\n{"b":', "[1,\n2, \"Zibberix is ill\"]", '{"a": "Zibberix\\u0020is ill"}', "", "\n",
+        '\n\n{"a": {"b": "Zibberix is ill"}}\r\n{"a": "no"}\r\n', "{\n Zibberix is ill", "ill, says Zibberix " * 300,
+    ],
+)  # fmt: skip
+def test_a_file_is_searched_part_by_part(text: str, size: int) -> None:
+    phrases = Phrases(["Zibberix is ill"])
+    texts = passages_of_file(_parts(text.encode(), size), phrases.concerned)
+    found = [(start + line, each) for start, each in texts for line, _ in phrases.places(each)]
+    whole = passages(text, phrases.concerned)
+    assert found == [(start + line, each) for start, each in whole for line, _ in phrases.places(each)]

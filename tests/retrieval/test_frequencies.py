@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from math import log
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from memctl import Memory, MemoryStore, open_store
 from memctl.core.models import Filters
 from memctl.core.text import terms
-from memctl.storage.index import frequencies, search, vectors
+from memctl.storage.entries import scoring, vectors
+from memctl.storage.index import frequencies, search
 from memctl.storage.index.sqlite import SqliteIndex
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -26,7 +28,7 @@ WORDS = "alice bob clara tea coffee mug spoon kettle lisbon porto office kitchen
 
 
 def weights(counts: Mapping[str, int], total: int) -> dict[str, float]:
-    return {word: frequencies.log((total + 1) / (count + 0.5)) for word, count in counts.items() if count}
+    return {word: log((total + 1) / (count + 0.5)) for word, count in counts.items() if count}
 
 
 def chosen(selection: str, words: frozenset[str]) -> bool:
@@ -39,16 +41,14 @@ def chosen(selection: str, words: frozenset[str]) -> bool:
 @given(COUNTS, st.sets(st.sampled_from("tea coffee mug spoon kettle water milk sugar".split())))
 def test_what_holds_half_of_the_weight_is_chosen(counts: dict[str, int], held: set[str]) -> None:
     selection = frequencies.selection(counts, 100_000)
-    if sum(counts.values()) <= frequencies.MANY:
+    if sum(counts.values()) <= scoring.MANY:
         assert selection == ""
         return
-    rarest = dict(
-        sorted(weights(counts, 100_000).items(), key=lambda pair: (-pair[1], pair[0]))[: frequencies.CHOOSING]
-    )
+    rarest = dict(sorted(weights(counts, 100_000).items(), key=lambda pair: (-pair[1], pair[0]))[: scoring.CHOOSING])
     share = sum(rarest.get(word, 0.0) for word in held) / sum(rarest.values())
 
-    assert chosen(selection, frozenset(held)) or share < frequencies.SHARE + 1e-9
-    assert not chosen(selection, frozenset(held)) or share > frequencies.SHARE - 1e-9
+    assert chosen(selection, frozenset(held)) or share < scoring.SHARE + 1e-9
+    assert not chosen(selection, frozenset(held)) or share > scoring.SHARE - 1e-9
 
 
 @cases(60)

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.core.models import ARCHIVED, Filters, Memory, Query
-from memctl.retrieval.asked import Asked
+from memctl.retrieval.cues import Cues
 from memctl.retrieval.rank import (
     ANSWER_SHARE,
     NEIGHBOUR_SHARE,
     Signals,
-    favoured,
-    gathered,
-    lifted,
     most,
+    with_cues,
+    with_neighbours,
+    with_sessions,
 )
-from memctl.storage.ports.search import Neighbours, Said
+from memctl.storage.ports.search import Neighbours, Origin
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -32,29 +32,29 @@ rows = st.integers(1, 20)
 shares = st.floats(0, 0.5)
 signals = st.dictionaries(rows, st.tuples(shares, shares).map(lambda pair: Signals(*pair)), max_size=12)
 stands = st.lists(st.builds(Neighbours, rows, st.booleans(), st.none() | rows, st.none() | rows), max_size=20)
-origins = st.builds(Said, st.sampled_from(SESSIONS), st.sampled_from(("", "alice", "bob")), st.none(), st.booleans())
-asked = st.builds(Asked, st.booleans(), st.sampled_from((frozenset(), frozenset({"alice"}))), st.none())
+origins = st.builds(Origin, st.sampled_from(SESSIONS), st.sampled_from(("", "alice", "bob")), st.none(), st.booleans())
+asked = st.builds(Cues, st.booleans(), st.sampled_from((frozenset(), frozenset({"alice"}))), st.none())
 
 
 @given(signals, stands, st.data(), asked)
-def test_bounds(blended: dict[int, Signals], beside: list[Neighbours], data: st.DataObject, question: Asked):
+def test_bounds(blended: dict[int, Signals], beside: list[Neighbours], data: st.DataObject, question: Cues):
     said = {row: data.draw(origins) for row in blended}
     known = [one for one in beside if one.key in said and said[one.key].session]
-    found = favoured(gathered(lifted(blended, said, known), said), said, question)
+    found = with_cues(with_sessions(with_neighbours(blended, said, known), said), said, question)
     assert found.keys() == blended.keys()
     limit = most(found, said, question)
     for row, parts in found.items():
         assert all(part >= 0 for part in parts)
         assert sum(parts) <= limit + 1e-9
         assert (parts.lexical, parts.vector) == (blended[row].lexical, blended[row].vector)
-    if not any(one.session for one in said.values()) and question == Asked():
+    if not any(one.session for one in said.values()) and question == Cues():
         assert found == blended
 
 
 @given(signals, st.data())
 def test_what_stands_alone_keeps_its_order(blended: dict[int, Signals], data: st.DataObject):
-    said = {row: Said(data.draw(st.sampled_from(SESSIONS)), "", None, False) for row in blended}
-    found = gathered(lifted(blended, said, []), said)
+    said = {row: Origin(data.draw(st.sampled_from(SESSIONS)), "", None, False) for row in blended}
+    found = with_sessions(with_neighbours(blended, said, []), said)
     alone = [row for row in blended if not said[row].session]
     for one, other in pairwise(alone):
         if sum(blended[one]) > sum(blended[other]):
@@ -63,8 +63,8 @@ def test_what_stands_alone_keeps_its_order(blended: dict[int, Signals], data: st
 
 def test_an_answer_is_lifted_more_than_another_neighbour():
     blended = {1: Signals(0.5, 0.5), 2: Signals(0.1), 3: Signals(0.1)}
-    said = dict.fromkeys(blended, Said("one", "", None, False))
-    found = lifted(blended, said, [Neighbours(1, True, 2, 3)])
+    said = dict.fromkeys(blended, Origin("one", "", None, False))
+    found = with_neighbours(blended, said, [Neighbours(1, True, 2, 3)])
     assert (found[2].neighbour, found[3].neighbour) == (NEIGHBOUR_SHARE, ANSWER_SHARE)
 
 

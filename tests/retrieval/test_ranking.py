@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 from memctl import Hit, Memory, MemoryStore, Query, open_store
 from memctl.errors import InvalidDataError
-from memctl.retrieval.rank import SHARES, SHARES_PRESENT
+from memctl.retrieval.rank import LONG, SHARES, SHARES_PRESENT, Weights, blend
+from memctl.retrieval.retrieve import Candidate, Question
+from memctl.storage.ports.search import Origin
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -332,3 +334,24 @@ def test_a_ranking_is_one_of_two(tmp_path):
     (tmp_path / "memctl.yaml").write_text("ranking: newest\n", "utf-8")
     with pytest.raises(InvalidDataError, match="there is no 'newest'; choose from relevance, document"):
         open_store(tmp_path, "alice", create=True)
+
+
+def test_the_vector_of_a_long_text_counts_less():
+    lengths = {1: 5, 2: LONG, 3: 4 * LONG}
+    said = {row: Origin("", "", None, False, length=length) for row, length in lengths.items()}
+    found = blend([Candidate(row, 1.0, 0.5) for row in lengths], said, Weights(0.5, 0.5, 0.15))
+    assert found[1] == found[2]
+    assert 0 < found[3].vector < found[2].vector
+    assert found[3].lexical == found[2].lexical
+
+
+def test_a_model_counts_less_in_a_script_it_does_not_know():
+    weights, russian = Weights(0.5, 0.5, 0.15), Question((), "", {"теплиц": 2.0})
+    chinese, mixed = (Question((), "", dict.fromkeys(words, 2.0)) for words in (("温", "室"), ("温", "greenhouse")))
+
+    def vector(question: Question, *languages: str) -> float:
+        return weights.suited(question.foreign(languages)).vector
+
+    assert vector(chinese, "en") < vector(mixed, "en") < vector(Question((), "", {"greenhouse": 2.0}), "en") == 0.5
+    assert vector(chinese, "en", "zh") == vector(chinese) == vector(russian) == 0.5
+    assert vector(russian, "en", "zh") == vector(chinese, "en")

@@ -260,12 +260,12 @@ class TestServer:
             ({"status": 400}, "answered 400"),
             ({"reads": "nothing"}, "answered 422"),
             ({"wraps": lambda items: {"results": items[1:]}}, "1 scores for 2 texts"),
-            ({"wraps": lambda items: [*items[1:], items[1]]}, "numbered wrongly"),
-            ({"wraps": lambda items: "ok"}, "something else"),
-            ({"wraps": lambda items: {"data": None}}, "something else"),
-            ({"name": "points"}, "something else"),
-            ({"score": lambda text: "high"}, "something else"),
-            ({"score": lambda text: True}, "something else"),
+            ({"wraps": lambda items: [*items[1:], items[1]]}, "wrongly numbered"),
+            ({"wraps": lambda items: "ok"}, "something other"),
+            ({"wraps": lambda items: {"data": None}}, "something other"),
+            ({"name": "points"}, "something other"),
+            ({"score": lambda text: "high"}, "something other"),
+            ({"score": lambda text: True}, "something other"),
             ({"score": lambda text: math.inf}, "not finite"),
         ],
     )
@@ -283,7 +283,7 @@ class TestServer:
             ServerReranker("", base_url="http://127.0.0.1:9", api_key="", timeout=0.2).verify()
 
     def test_no_address(self) -> None:
-        with pytest.raises(ProviderError, match="no http"):
+        with pytest.raises(ProviderError, match="not an http"):
             ServerReranker("", base_url="ftp://x", api_key="")
 
 
@@ -463,7 +463,7 @@ class TestAnswer:
         assert "memctl config trust rerank_url" in found.degraded[0]
 
     def test_an_unknown_one(self, filled: MemoryStore) -> None:
-        with pytest.raises(UsageError, match="no reranker 'magic'"):
+        with pytest.raises(UsageError, match="unknown reranker 'magic'"):
             filled.query("tea", rerank="magic")
 
 
@@ -482,7 +482,7 @@ class TestNames:
         "name", ["", "server:", "fastembed:", "fastembed", "servers", "builtin", "http://x/rerank"]
     )
     def test_what_is_none(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(UsageError, match="no reranker") as caught:
+        with pytest.raises(UsageError, match="unknown reranker") as caught:
             load_reranker(name, cache_dir=tmp_path)
         assert all(choice in caught.value.hint for choice in RERANK_CHOICES)
 

@@ -11,7 +11,7 @@ from bench.judgement import routing
 from memctl import open_store
 from memctl.core.models import Memory, Query, Route
 from memctl.retrieval.intents import ASK, DECIDE, REFLECT, intent
-from memctl.retrieval.route import domain, route, towards
+from memctl.retrieval.route import domain, route, with_domain
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -59,9 +59,9 @@ def test_far_memories_have_no_say_in_the_domain():
 
 
 def test_decisions_look_for_constraints_and_for_what_worked_too():
-    assert towards(Route(DECIDE), "life").categories == ("life", "preference", "strategy")
-    assert towards(Route(ASK), "life").categories == ("life",)
-    assert towards(Route(DECIDE), "").categories == ()
+    assert with_domain(Route(DECIDE), "life").categories == ("life", "preference", "strategy")
+    assert with_domain(Route(ASK), "life").categories == ("life",)
+    assert with_domain(Route(DECIDE), "").categories == ()
 
 
 def test_the_present_is_asked_for():

@@ -13,9 +13,9 @@ import pytest
 
 from memctl import Memory, MemoryStore, open_store
 from memctl.core.models import Filters
+from memctl.storage.entries.vectors import pack
 from memctl.storage.index import search, sqlite
 from memctl.storage.index.scanning import Scanner
-from memctl.storage.index.vectors import pack
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 WORDS = "alice bob clara tea coffee mug spoon kettle lisbon porto office kitchen train garden violin bicycle".split()
@@ -71,9 +71,9 @@ def test_the_rows_are_those_of_the_same_question(large: MemoryStore) -> None:
     sketch = pack(vector(large)).sketch
     scanner.begin(sketch, 20)
 
-    assert scanner.found(sketch, 20) == search.nearest_sketches(large.engine.files.index.connection, sketch, 20)
-    assert scanner.found(sketch, 10) is None
-    assert scanner.found(pack(vector(large, "violin")).sketch, 20) is None
+    assert scanner.nearest(sketch, 20) == search.nearest_sketches(large.engine.files.index.connection, sketch, 20)
+    assert scanner.nearest(sketch, 10) is None
+    assert scanner.nearest(pack(vector(large, "violin")).sketch, 20) is None
     scanner.close()
 
 
@@ -123,7 +123,7 @@ def test_an_index_that_is_not_this_one_is_not_used(large: MemoryStore, tmp_path:
     scanner = Scanner(path, identity)
     scanner.begin(asked, 20)
 
-    assert scanner.found(asked, 20) is None
+    assert scanner.nearest(asked, 20) is None
     assert path.exists() == (harm != "gone"), "nothing is made by looking"
     scanner.close()
 

@@ -127,8 +127,8 @@ def test_nothing_is_lost(messages, limits, policy):
     done = compacted(messages, limits, policy)
     known = ids_of(done.messages) | ids_of(done.evicted)
     assert ids_of(messages) <= known
-    whole = "\n".join([*(m.whole_text for m in (*done.messages, *done.evicted)), *done.offloads.values()])
-    assert [m.whole_text for m in messages if m.whole_text not in whole] == []
+    whole = "\n".join([*(m.full_text for m in (*done.messages, *done.evicted)), *done.offloads.values()])
+    assert [m.full_text for m in messages if m.full_text not in whole] == []
 
 
 @EVERY
@@ -415,7 +415,7 @@ def test_any_state_of_a_memory_component_survives(states, extra):
     assert to_state(messages, state) == state
     for message in messages:  # nothing in a foreign message makes reading it fail
         assert message.tokens(estimate) >= 0
-        assert isinstance((message.whole_text, message.calls, message.results, message.time, message.ids), tuple)
+        assert isinstance((message.full_text, message.calls, message.results, message.time, message.ids), tuple)
 
 
 @given(st.lists(STATE, max_size=5))
@@ -518,6 +518,18 @@ def test_a_question_is_answered_by_what_came_after_it():
         Message.of("assistant", "Done: I found them on s3-west."),
     ]
     assert episodes.by_rules(messages).summary.endswith("→ Done: I found them on s3-west.")
+
+
+def test_an_episode_tells_all_that_the_user_stated_where_there_is_room():
+    said = [
+        "Could you draft the mail to Herr Brandt about the broken heating?",
+        "It broke on Saturday, not Sunday. And Katrin is on leave until 7 December, so Jun decides.",
+        "We meet at 14:00.",
+        "No wait, 15:00.",
+    ]
+    summary = episodes.by_rules([user(text) for text in said]).summary
+    assert "Katrin is on leave until 7 December, so Jun decides." in summary
+    assert summary.endswith("No wait, 15:00.")
 
 
 GOOD = {

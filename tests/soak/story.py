@@ -132,13 +132,19 @@ STORY: list[Step] = _steps(
 
 READING = """show, list, inspect, log, diff, session list, session show, task show, task list, strategy list,
 strategy suggest, strategy warn, knowledge list, knowledge show, knowledge search, mcp tools, git check, git status,
-git log, transcripts, transcripts show, user list, config list, config get, model list, model verify,
+git log, transcripts, transcripts show, tags, user list, config list, config get, model list, model verify,
 state show""".replace("\n", " ").split(", ")
 """Commands that write nothing of a user's."""
 
 ELSEWHERE = {
     "mcp": "a server, in test_together.py",
     "model install": "downloads a model; tests/providers/test_fastembed.py",
+    "web": "a server; what it writes, methods of the store do",
+    "config unset": "one file, written as a whole, as by config set",
+    "copy": "written as a whole, or in one transaction; tests/transfer/test_copying.py",
+    "postgres distribute": "of databases alone",
+    "user share": "of databases alone",
+    "user unshare": "of databases alone",
     "eval": "writes nothing but the file it begins",
     "transcripts delete": "cut off in tests/conversations/test_transcripts_durable.py",
     "transcripts pause": "one file, written as a whole",

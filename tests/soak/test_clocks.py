@@ -51,7 +51,7 @@ def records(store: MemoryStore) -> dict[str, bytes]:
 
 
 def jumping(jumps: list[timedelta]) -> Clock:
-    """A clock that jumps at each look, and begins anew at the end."""
+    """A clock that jumps at each look, and begins again at the end."""
     moments = itertools.accumulate(itertools.cycle(jumps), lambda now, jump: _within(now, jump), initial=NOW)
     return lambda: next(moments)
 

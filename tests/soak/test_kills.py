@@ -251,7 +251,7 @@ def a_place(dice: random.Random, made: Mapping[str, int]) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _no_text_is_searched_for_secrets_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """`doctor` reads the same files after every command."""
-    monkeypatch.setattr(sensitive, "found", lru_cache(4096)(sensitive.found))
+    monkeypatch.setattr(sensitive, "secrets_in", lru_cache(4096)(sensitive.secrets_in))
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))

@@ -285,7 +285,7 @@ def test_the_file_is_deleted_while_it_is_waited_for(root: Path, store: MemorySto
 
 
 def test_the_file_is_deleted_in_the_moment_it_is_locked(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between its opening and its locking: that lock is let go, and the file is made anew."""
+    """Between its opening and its locking: that lock is let go, and a new file is made."""
     path, real, seen = store.folder.lock, fcntl.flock, []
 
     def late(handle: int, how: int) -> None:
@@ -335,7 +335,7 @@ def test_a_busy_writer_keeps_nobody_out(store: MemoryStore, monkeypatch: pytest.
 
 
 def test_a_waiter_that_hangs_keeps_nobody_out(store: MemoryStore) -> None:
-    """The turn is a courtesy: whoever has it and is stopped does not have the lock."""
+    """The turn is a courtesy: a stopped process that has it does not have the lock."""
     with taken(store.folder.lock.with_name("lock.turn")):
         store.add("Bob")
         store.engine.files.gateway.lock_timeout = 30

@@ -136,7 +136,7 @@ def _environment(root: Path) -> dict[str, str]:
 def killed_at(nursery: Nursery, templates: Path, root: Path, removal: str, **kill_at: int) -> None:
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(templates / removal, root)
-    run(nursery, root, ("sync",))  # the copy's index is made anew: it knows all forty-five
+    run(nursery, root, ("sync",))  # the copy's index is rebuilt: it knows all forty-five
     run(nursery, root, REMOVALS[removal][1], kill_at=kill_at)
 
 

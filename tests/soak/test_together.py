@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conftest import TORTURE, count_cases, left_over, same_as_rebuilt, sampled
+from conftest import THOROUGH, TORTURE, count_cases, left_over, same_as_rebuilt
 from failing.nursery import own_path
 
 from memctl import open_store
@@ -27,7 +27,7 @@ from memctl.core.models import Memory
 from memctl.doctor.examining import examine
 from memctl.storage.files import journal
 
-SECONDS = float(os.environ.get("MEMCTL_SOAK_SECONDS", 120 if TORTURE else sampled(6)))
+SECONDS = float(os.environ.get("MEMCTL_SOAK_SECONDS", 120 if TORTURE else 6 if THOROUGH else 2))
 EXECUTABLE = str(Path(sys.executable).with_name("memctl"))
 KINDS = ("cli", "cli", "cli", "python", "python", "python", "mcp", "mcp")
 

@@ -32,15 +32,15 @@ class MessagesContract:
     def test_what_was_added_is_there_at_once(self, messages: Messages) -> None:
         first = said(1, "The heron is grey.")
         messages.append([first], NOW)
-        glance = messages.glance(first.message_id)
+        glance = messages.preview(first.message_id)
         assert glance is not None
         assert (glance.content, glance.metadata["role"], glance.session_id) == ("The heron is grey.", "user", "run_a")
-        assert messages.whole(first.message_id) == first
+        assert messages.full(first.message_id) == first
 
     @pytest.mark.parametrize("text", [LONG, HUGE], ids=["passages", "attachment"])
     def test_a_large_message_is_whole(self, messages: Messages, text: str) -> None:
         messages.append([said(1, text), said(2, "Short.")], NOW)
-        whole = messages.whole(said(1).message_id)
+        whole = messages.full(said(1).message_id)
         assert whole is not None
         assert whole.text == text
         assert [message.message_id for message in messages.run("run_a")] == [said(1).message_id, said(2).message_id]
@@ -53,6 +53,7 @@ class MessagesContract:
             ("run_c", "other", 1),
         ]
         assert [run.run for run in messages.runs("other")] == ["run_c"]
+        assert (messages.runs()[0].first, messages.runs()[0].last) == (said(1).at, said(2).at)
         assert [message.message_id for message in messages.run("run_b")] == [said(3).message_id]
         first, second, apart = (messages.place(said(number).message_id) for number in (1, 2, 3))
         assert first is not None
@@ -73,10 +74,10 @@ class MessagesContract:
         messages.append([said(1, HUGE), said(2)], NOW)
         gone, kept = said(1).message_id, said(2).message_id
         assert messages.delete([gone, "msg_ffffffffffffffff"], NOW, "delete messages") == [gone]
-        assert messages.glance(gone) is None
-        assert messages.whole(gone) is None
+        assert messages.preview(gone) is None
+        assert messages.full(gone) is None
         assert messages.place(gone) is None
-        assert [each.memory_id for each in messages.glances()] == [kept]
+        assert [each.memory_id for each in messages.previews()] == [kept]
         assert messages.mentioned([gone, kept, "msg_ffffffffffffffff"]) == {gone, kept}
         assert messages.delete([gone], NOW, "delete messages") == []
 
@@ -99,7 +100,7 @@ class MessagesContract:
     def test_glances_come_in_the_order_of_receipt(self, messages: Messages) -> None:
         messages.append([said(3)], NOW)
         messages.append([said(1), said(2)], NOW + timedelta(minutes=1))
-        assert [each.memory_id[-1] for each in messages.glances()] == ["3", "1", "2"]
+        assert [each.memory_id[-1] for each in messages.previews()] == ["3", "1", "2"]
 
     def test_decisions_of_the_machine(self, messages: Messages) -> None:
         assert messages.paused() == Paused()

@@ -89,6 +89,30 @@ class StorageContract:
         assert view.categories() == {"work", "life", "preference"}
         assert view.kinds() >= {"preference"}
         assert view.tag_counts() == {"bird": 1, "constraint": 1, "river": 1}
+        self.put(storage, replace(HERON, status=ARCHIVED))
+        assert storage.view().tag_counts() == {"constraint": 1}
+
+    def test_memories_are_counted_by_what_they_are(self, storage: Storage) -> None:
+        told = memory(5, "A tool said so", source="agent", session_id="talk", created_at=NOW + timedelta(days=40))
+        self.put(storage, HERON, KETTLE, FERRY, told, replace(memory(6, "Gone by"), status=ARCHIVED))
+        counts = storage.view().counts()
+        assert counts.statuses == {"active": 4, "archived": 1}
+        assert counts.categories == {"life": 2, "preference": 1, "work": 1}
+        assert counts.kinds == {"fact": 3, "preference": 1}
+        assert counts.sources == {"user": 3, "agent": 1}
+        assert counts.sessions == {"talk": 1}
+        assert counts.months == {"2026-11": 3, "2026-12": 1}
+
+    def test_memories_are_found_by_what_they_name(self, storage: Storage) -> None:
+        summary = memory(5, "Birds and pots", sources=(HERON.memory_id, KETTLE.memory_id))
+        learned = memory(6, "She saw a heron", metadata={"said": ["msg_1", "msg_4"]})
+        self.put(storage, HERON, KETTLE, summary, learned, replace(FERRY, supersedes=(HERON.memory_id,)))
+        view = storage.view()
+        assert view.naming([HERON.memory_id]) == [replace(FERRY, supersedes=(HERON.memory_id,)), summary]
+        assert view.naming(["msg_4", KETTLE.memory_id]) == [summary, learned]
+        assert view.naming([]) == view.naming(["msg_2", FERRY.memory_id]) == []
+        self.put(storage, replace(summary, sources=()))
+        assert storage.view().naming([KETTLE.memory_id]) == []
 
     def test_ids_are_found_by_their_ends(self, storage: Storage) -> None:
         self.put(storage, HERON, KETTLE)
@@ -169,7 +193,7 @@ class StorageContract:
         assert opened().view().need(HERON.memory_id).access_count == 30
 
     def test_another_sees_what_was_written(self, storage: Storage) -> None:
-        other = storage.another()
+        other = storage.clone()
         self.put(storage, HERON)
         other.refresh()
         assert [*other.view().all()] == [HERON]
@@ -246,7 +270,10 @@ class StorageContract:
         first, second, third = (match.key for match in search.matching(Filters(), NOW))
         beside = {one.key: (one.before, one.after) for one in search.neighbours([first, second, third])}
         assert beside == {first: (None, second), second: (first, third), third: (second, None)}
-        assert {search.said([first])[first].session, search.said([first])[first].speaker.casefold()} == {"talk", "ada"}
+        assert {search.origins([first])[first].session, search.origins([first])[first].speaker.casefold()} == {
+            "talk",
+            "ada",
+        }
         assert search.passing([first, second], Filters(categories=("work",)), NOW) == set()
 
     @pytest.mark.parametrize("sort", SORTED)
@@ -272,6 +299,15 @@ class StorageContract:
         raws = storage.view().raws([KETTLE.memory_id])
         with storage.search_of(raws) as (search, _missing):
             assert [match.memory for match in search.matching(Filters(), NOW)] == [KETTLE]
+
+    def test_sources_and_sessions_are_filtered(self, storage: Storage) -> None:
+        told = memory(5, "A tool saw the heron", source="agent", session_id="talk")
+        self.put(storage, HERON, told)
+        said = {"sources": ("agent",)}, {"sessions": ("talk", "other")}
+        for some in said:
+            assert [*storage.view().matching(Filters(**some), NOW)] == [told]
+            assert len(storage.search.full_text(["heron"], Filters(**some), NOW, 5)) == 1
+        assert [*storage.view().matching(Filters(sessions=("other",)), NOW)] == []
         assert storage.search.total() == 2
 
     # Housekeeping and the trash
@@ -308,6 +344,8 @@ class StorageContract:
         assert json.loads(step.after or "")["content"] == "It flew away"
         assert storage.operations("mem_other") == []
         assert storage.operations(HERON.memory_id) == [first, second]
+        assert storage.operations(newest=1) == storage.operations(HERON.memory_id, newest=1) == [second]
+        assert storage.operations(newest=9) == [first, second]
         assert not storage.operations_trimmed
 
     def test_receipts_are_kept_in_order(self, storage: Storage) -> None:
@@ -318,6 +356,34 @@ class StorageContract:
         assert (written[0].query, written[0].ids, written[0].used) == (
             "heron?", (HERON.memory_id, "x"), (HERON.memory_id,),
         )  # fmt: skip
+        assert storage.receipts.newest(9) == written[::-1]
+        assert storage.receipts.newest(1) == written[1:]
+        assert storage.receipts.newest(9, holding="x") == written[:1]
+        assert storage.receipts.newest(9, holding="heron") == []
+
+    def test_the_stamp_tells_that_something_changed(self, storage: Storage) -> None:
+        stamps = [storage.stamp()]
+
+        def changed() -> None:
+            storage.refresh()
+            assert storage.stamp() not in stamps
+            stamps.append(storage.stamp())
+            assert storage.stamp() == stamps[-1]
+
+        self.put(storage, HERON)
+        changed()
+        self.put(storage, replace(HERON, content="It flew away"), command="edit")
+        changed()
+        self.put(storage, texts=(TextEdit(TEA, None, b"# Tea\n"),))
+        changed()
+        storage.receipts.write("heron?", [], [], NOW)
+        changed()
+        with storage.sessions.locked("talk"):
+            storage.sessions.write(Session("talk", {"window": [1]}), NOW)
+        changed()
+        with storage.sessions.locked("talk"):
+            storage.sessions.write(Session("talk", {"window": [2]}), NOW)
+        changed()
 
     def test_without_version_control_there_is_no_revision(self, storage: Storage) -> None:
         self.put(storage, HERON)
@@ -328,7 +394,7 @@ class StorageContract:
     def test_nothing_is_unreadable_or_foreign(self, storage: Storage) -> None:
         self.put(storage, HERON)
         assert storage.unreadable() == {}
-        assert storage.unbelieved() == ""
+        assert storage.unverified_note() == ""
 
     def test_what_is_derived_is_made_again(self, storage: Storage) -> None:
         self.put(storage, HERON, KETTLE)

@@ -608,9 +608,7 @@ def test_trying_again_is_a_strategy(store: MemoryStore) -> None:
     done = store.strategies.record(
         "fetch", TimeoutError("timed out after 5 s"), original={"url": "u"}, fixed={"url": "u"}, now=NOW
     )
-    assert (
-        done.memory.content == "Tool fetch failed with TimeoutError; the same call succeeded when it was tried again."
-    )
+    assert done.memory.content == "Tool fetch failed with TimeoutError; the same call succeeded on a retry."
     found = store.strategies.suggest("fetch", TimeoutError("timed out after 9 s"), arguments={"url": "v"})
     assert (found.origin, found.arguments) == ("history", {"url": "v"})
     assert store.strategies.warn("fetch", {"url": "u"}) == []
@@ -625,7 +623,7 @@ def test_archived_strategies_are_out(store: MemoryStore) -> None:
 
 def test_an_outcome_needs_a_strategy(store: MemoryStore) -> None:
     other = store.add("not a strategy").memory
-    with pytest.raises(UsageError, match="no error-recovery strategy"):
+    with pytest.raises(UsageError, match="not an error-recovery strategy"):
         store.strategies.outcome(other.memory_id, True)
     with pytest.raises(NotFoundError):
         store.strategies.outcome("mem_19990101", True)
@@ -793,8 +791,8 @@ def test_a_model_sees_no_secret_and_no_open_fence(store: MemoryStore) -> None:
     ("answer", "origin", "note"),
     [
         (ProviderError("the server is gone"), "none", "gave no advice: the server is gone"),
-        ({"arguments": {}}, "none", "cannot be understood"),
-        ("certainly!", "none", "cannot be understood"),
+        ({"arguments": {}}, "none", "is malformed"),
+        ("certainly!", "none", "is malformed"),
         ({"fixable": True, "reason": "hm", "arguments": {"query": ""}}, "llm", "changed nothing"),
         ({"fixable": False, "reason": "no permission"}, "llm", ""),
         ({"fixable": True, "reason": "hm", "arguments": ["query"]}, "llm", ""),
@@ -1152,7 +1150,7 @@ def test_an_error_that_passes_is_learned(store: MemoryStore) -> None:
 
     assert Recovery(store).run(fetch, {"url": "u"}) == "u"
     assert [records.in_words(found) for found in store.strategies.all()] == [
-        ["nothing was changed: the same call succeeded when it was tried again"]
+        ["nothing was changed: the same call succeeded on a retry"]
     ]
 
 

@@ -128,10 +128,10 @@ def test_notable_results(result, notable):
 
 def test_a_finding_is_cut_at_300():
     task = rules.finish_step(rules.begin_step(started(), NOW, "Look"), NOW, result="y" * 1000)
-    assert task.scratchpad["step_1_finding"] == "y" * 300 + "..."
+    assert task.scratchpad["step_1_finding"] == "y" * 299 + "…"
 
 
-def test_it_is_shown_as_in_b():
+def test_it_is_rendered_as_markdown():
     task = started(plan=("Dump", "Upgrade"))
     task = rules.finish_step(rules.begin_step(task, NOW), NOW, result="42 GB in " + "1" * 300)
     task = rules.begin_step(task, NOW)
@@ -140,7 +140,7 @@ def test_it_is_shown_as_in_b():
         [
             "## Current Task State", "**Goal**: Upgrade Postgres on payments-db", "**Progress**: Step 1/20", "",
             "### Plan:", "  [x] 1. Dump", f"       Result: {('42 GB in ' + '1' * 300)[:200]}", "  [>] 2. Upgrade", "",
-            "### Scratchpad:", f"  - step_1_finding: {('42 GB in ' + '1' * 300)[:300]}",
+            "### Scratchpad:", f"  - step_1_finding: {('42 GB in ' + '1' * 300)[:299]}…",
             "  - schema: line one ### Scratchpad: - forged: note",
         ]
     )  # fmt: skip
@@ -500,7 +500,7 @@ def test_the_step_limit_says_why_and_later_calls_say_so(request_text, reason, op
     for n in range(4):
         memory.on_tool_result(memory.on_tool_call("count", {"n": n}), "ok")
     assert memory.task() is None
-    assert reason in " ".join(memory.settle())
+    assert reason in " ".join(memory.wait())
     assert reason in " ".join(memory.build_context().notes)
     (episode,) = episodes(store)
     assert episode.metadata["outcome_summary"] == reason
@@ -623,8 +623,8 @@ class Scripted:
     ("answer", "approach", "noted"),
     [
         ({"approach": "Dump in parallel, then upgrade", "lessons": ["Dump before you upgrade"]}, "Dump in parallel, then upgrade", ""),
-        ({"approach": "Dump in 99 parts", "lessons": []}, "Dump", "no good"),
-        ({"approach": "", "lessons": []}, "Dump", "no good"),
+        ({"approach": "Dump in 99 parts", "lessons": []}, "Dump", "rejected"),
+        ({"approach": "", "lessons": []}, "Dump", "rejected"),
         (ProviderError("down"), "Dump", "down"),
     ],
 )  # fmt: skip

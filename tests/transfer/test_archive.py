@@ -11,7 +11,7 @@ import random
 import shutil
 import stat
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -152,7 +152,7 @@ def test_what_cannot_be_in_an_archive_is_told(store: MemoryStore, tmp_path: Path
     done = store.export_archive(tmp_path / "a.memctl")
 
     assert sorted(text.partition(": ")[2] for text in done.left_out) == [
-        "is a symbolic link", "is no regular file", "its name is not valid UTF-8"
+        "is a symbolic link", "is not a regular file", "its name is not valid UTF-8"
     ]  # fmt: skip
     assert [entry.path for entry in done.entries] == [".memctl/.gitignore", "memory.json"]
 
@@ -191,7 +191,7 @@ def test_nothing_is_written_over(backup: Path, tmp_path: Path) -> None:
     with open_store(tmp_path / "new", "alice", create=True) as there:
         there.add("Bob was here")
         before = tree(there.folder.root)
-        with pytest.raises(RefusedError, match="never writes over"):
+        with pytest.raises(RefusedError, match="never overwrites"):
             restoring.restore(backup, tmp_path / "new")
         assert tree(there.folder.root) == before
     folder, _ = restoring.restore(backup, tmp_path / "new", "alice2")
@@ -221,7 +221,7 @@ def test_settings_are_taken_only_when_asked_for(backup: Path, tmp_path: Path) ->
     assert (tmp_path / "two" / "memctl.yaml").read_text() == "query_top: 3\n"
     (tmp_path / "three").mkdir()
     (tmp_path / "three" / "memctl.yaml").write_text("query_top: 4\n")
-    with pytest.raises(RefusedError, match="settings of its own"):
+    with pytest.raises(RefusedError, match="its own settings"):
         restoring.restore(backup, tmp_path / "three", with_settings=True)
     assert not (tmp_path / "three" / "alice").exists()
 
@@ -307,7 +307,7 @@ def member(name: str, data: bytes = b"x", **more: object) -> tuple[tarfile.TarIn
 
 GOOD = member("folder/memory.json", b'{"format": "memctl/1", "user_id": "alice", "memories": []}')
 
-HOSTILE: Mapping[str, bytes] = {
+HOSTILE: Mapping[str, bytes | Callable[[], bytes]] = {
     "a path out": packed([GOOD, member("folder/../../evil")]),
     "an absolute path": packed([GOOD, member("/etc/evil")]),
     "an absolute path inside": packed([GOOD, member("folder//etc/evil")]),
@@ -346,14 +346,15 @@ HOSTILE: Mapping[str, bytes] = {
     "no manifest": gzip.compress(b"\0" * 1024),
     "no archive": b"PK\3\4 something else",
     "nothing": b"",
-    "a zip bomb": gzip.compress(b"\0" * (300 * 1024 * 1024), 1),
+    "a zip bomb": lambda: gzip.compress(b"\0" * (300 * 1024 * 1024), 1),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_writes_nothing(tmp_path: Path, name: str) -> None:
     path = tmp_path / "evil.memctl"
-    path.write_bytes(HOSTILE[name])
+    hostile = HOSTILE[name]
+    path.write_bytes(hostile if isinstance(hostile, bytes) else hostile())
     (tmp_path / "store").mkdir()
     before = sorted(tmp_path.rglob("*"))
 
@@ -380,7 +381,7 @@ def test_verifying_alone_notices_a_wrong_checksum(tmp_path: Path) -> None:
 def test_a_bomb_is_not_unpacked_to_its_end(tmp_path: Path) -> None:
     """What is packed as tightly as nothing that people write is let be, long before the sizes it may have."""
     (tmp_path / "evil.memctl").write_bytes(gzip.compress(bytes(96 * 1024 * 1024), 9))
-    with pytest.raises(InvalidDataError, match="unpacks to far more"):
+    with pytest.raises(InvalidDataError, match="expands to far more"):
         archive.verify(tmp_path / "evil.memctl")
 
 
@@ -392,7 +393,7 @@ def test_an_archive_that_changes_while_it_is_read(tmp_path: Path) -> None:
     path.write_bytes(packed([member(GOOD[0].name, GOOD[1].replace(b"alice", b"mallo"))]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(restoring, "verify", lambda path: verified)
-        with pytest.raises(InvalidDataError, match="was changed while it was read"):
+        with pytest.raises(InvalidDataError, match="was changed while it was being read"):
             restoring.restore(path, tmp_path / "new")
     assert list((tmp_path / "new").iterdir()) == []
 

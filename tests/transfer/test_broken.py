@@ -24,7 +24,7 @@ BROKEN = {
     b"<<<<<<< HEAD": "is not JSON",
     b'"text"': "must be a JSON object",
     b'[{"content": "a"}]': "must be a JSON object",
-    b'{"content": "a", "content": "b"}': "'content' stands twice",
+    b'{"content": "a", "content": "b"}': "'content' occurs twice",
     b'{"content": "a", "value": NaN}': "NaN is not a JSON number",
     b'{"content": "a", "value": -Infinity}': "-Infinity is not a JSON number",
     b'{"content": "a", "value": 1e999}': "too large",
@@ -96,7 +96,7 @@ def test_the_same_id_with_two_texts_would_stop_the_whole_import():
     texts = (b"one", b"one", b"two")
     data = b"\n".join(b'{"memory_id": "a", "content": "%b"}' % text for text in texts)
     found = formats.read(data)
-    assert [(p.line, "stands above" in p.message) for p in found.problems] == [(3, True)]
+    assert [(p.line, "already occurs above" in p.message) for p in found.problems] == [(3, True)]
     assert len(found.memories) == 2
 
 

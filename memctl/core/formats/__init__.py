@@ -1,1 +1,1 @@
-"""How a record, a reflection and a document are written: bytes and values, no disk."""
+"""File formats of records, reflections and documents: conversion between bytes and values, no disk access."""

@@ -1,4 +1,4 @@
-"""Records between JSON and `Memory`: lenient in what is read, canonical in what is written."""
+"""Converts records between JSON and `Memory`: lenient when reading, canonical when writing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields as dataclass_fields
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from sys import intern
 from typing import Any
@@ -21,10 +22,10 @@ FIELD_ORDER = (
     "superseded_by", "conflicts_with", "valid_from", "valid_to", "sources", "needs_revision", "summary_md_ref",
     "session_id", "external_id", "metadata",
 )  # fmt: skip
-"""The order in which fields are written; unknown ones follow in the order in which they were read."""
+"""The order in which fields are written, followed by unknown fields in their original order."""
 
 _ALWAYS = {"memory_id", "layer", "kind", "category", "tags", "content", "confidence", "importance", "reward", "source"}
-"""Written even when they hold their default, so that a record explains itself to a reader."""
+"""Written even with their default value, so that a record is self-explanatory."""
 
 _TEXTS = (
     "memory_id", "content", "layer", "kind", "category", "subcategory", "key", "source", "status", "archived_reason",
@@ -35,7 +36,7 @@ TIMES = (
     "valid_from", "valid_to",
 )  # fmt: skip
 _WORDS = frozenset(("layer", "kind", "category", "subcategory", "source", "status"))
-"""Fields with few values, of which one copy is enough for all memories."""
+"""Fields with few distinct values, which are interned."""
 _LISTS = ("tags", "supersedes", "conflicts_with", "sources")
 _FLAGS = ("pinned", "needs_revision")
 _COUNTS = ("access_count", "mentions")
@@ -49,24 +50,24 @@ _DEFAULTS = {
 
 
 class RecordError(ValueError):
-    """One record cannot be understood; the message names the field and what is wrong with it."""
+    """A record is invalid; the message names the field and the problem."""
 
 
 def digest(data: bytes) -> str:
-    """The short hash by which memctl asks "different?": 32 hex digits of BLAKE2b."""
+    """A short hash for detecting changes: 32 hex digits of BLAKE2b."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
 def text_hash(text: str) -> str:
-    """Hash of a memory's words: equal for texts that differ in nothing but white space."""
+    """Hash of a memory's text that ignores differences in white space."""
     return digest(" ".join(text.split()).encode("utf-8", "surrogatepass"))
 
 
 def decode(record: object) -> Memory:
-    """One record as people and other tools write it.
+    """The memory of a record written by a person or any tool.
 
     Raises:
-        RecordError: it is not an object, lacks `content`, or a field has a type that has no sensible reading.
+        RecordError: it is not an object, has no `content`, or a field has an unusable type.
     """
     if not isinstance(record, Mapping):
         raise RecordError(f"a record must be an object, found {_type_name(record)}")
@@ -79,7 +80,7 @@ def decode(record: object) -> Memory:
 
 
 def _complete(record: Mapping[str, Any], values: dict[str, Any]) -> Memory:
-    """Fill in what a person may leave out."""
+    """Add the fields that a person may leave out."""
     if not values.get("content"):
         values["content"] = _content_of(record, values)
     if not values.get("memory_id"):
@@ -96,7 +97,7 @@ def _content_of(record: Mapping[str, Any], values: Mapping[str, Any]) -> str:
 
 
 def derived_id(values: Mapping[str, Any]) -> str:
-    """A stable id for a record written by hand without one: its date and a hash of its text."""
+    """A stable id for a handwritten record without one: its date and a hash of its text."""
     day = values["created_at"].strftime("%Y%m%d") if values.get("created_at") else "00000000"
     return f"mem_{day}_{text_hash(values['content'])[:12]}"
 
@@ -113,7 +114,7 @@ def _wrong(name: str, expected: str, value: object) -> RecordError:
 def _read_text(name: str, value: object) -> str:
     if isinstance(value, str):
         if "\0" in value:
-            raise RecordError(f"field '{name}' holds a NUL character")
+            raise RecordError(f"field '{name}' contains a NUL character")
         return intern(value) if name in _WORDS else value
     if name in ("memory_id", "external_id", "session_id", "key") and isinstance(value, int):
         if isinstance(value, bool):
@@ -167,9 +168,9 @@ def _read_bounded(name: str, value: object) -> float:
     low, high = _BOUNDS[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(name, f"a number from {low:g} to {high:g}", value)
-    # Other tools count votes here (1 in some, 5 in others): a vote too many is still the most there is.
+    # Other tools count votes here (1 in some, 5 in others): values above the maximum become the maximum.
     if name != "reward" and not low <= value <= high:
-        raise RecordError(f"field '{name}' must lie between {low:g} and {high:g}, found {value!r}")
+        raise RecordError(f"field '{name}' must be between {low:g} and {high:g}, found {value!r}")
     return max(low, min(high, float(value)))
 
 
@@ -194,7 +195,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
 
 
 def encode(memory: Memory) -> dict[str, Any]:
-    """A record in canonical form: fixed field order, RFC 3339 times, empty optional fields left out."""
+    """A record in canonical form: fixed field order, RFC 3339 times, without empty optional fields."""
     record = {}
     for name in FIELD_ORDER:
         value = getattr(memory, name)
@@ -212,26 +213,31 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def dump(record: Mapping[str, Any], indent: int = 4) -> str:
-    """JSON text of a record as it stands in `memory.json`: one field a line, short lists on one line.
+    """JSON text of a record as in `memory.json`: one field per line, short lists on one line.
 
     Args:
-        indent: columns by which the closing brace is indented; fields stand two further in.
+        indent: indentation of the closing brace; fields are indented by two more.
 
     Raises:
-        RecordError: a value cannot be written as JSON (NaN, a lone surrogate, a foreign type).
+        RecordError: JSON cannot represent a value (NaN, a lone surrogate, a foreign type).
     """
     pad = " " * (indent + 2)
-    lines = [f"{pad}{_json(name)}: {_dump_field(name, value, indent + 2)}" for name, value in record.items()]
+    lines = [f"{pad}{_name(name)}: {_dump_field(name, value, indent + 2)}" for name, value in record.items()]
     return "{\n" + ",\n".join(lines) + "\n" + " " * indent + "}"
 
 
+@lru_cache(256)
+def _name(name: str) -> str:
+    return _json(name)
+
+
 def in_one_line(record: Mapping[str, Any]) -> str:
-    """As `dump`, in one line: to look at, not to keep."""
+    """Like `dump`, on one line, for display only."""
     try:
         text = _ENCODER.encode(record)
         text.encode()
     except (TypeError, ValueError):
-        return dump(record)  # which names the field
+        return dump(record)  # for its error, which names the field
     return text
 
 
@@ -259,14 +265,14 @@ def _json(value: Any, indent: int | None = None) -> str:
         text = (_INDENTED if indent else _ENCODER).encode(value)
         text.encode()
     except UnicodeEncodeError:
-        raise RecordError("text holds a lone surrogate, which is not valid Unicode") from None
+        raise RecordError("text contains a lone surrogate, which is not valid Unicode") from None
     except (TypeError, ValueError):
         raise RecordError(f"{value!r} cannot be written as JSON") from None
     return text
 
 
 def pack(data: bytes | None) -> object:
-    """Bytes as JSON can hold them: text where they are UTF-8."""
+    """Bytes in a JSON value: text if they are UTF-8."""
     if data is None:
         return None
     try:
@@ -276,7 +282,7 @@ def pack(data: bytes | None) -> object:
 
 
 def unpack(value: Any) -> bytes | None:
-    """What `pack` packed."""
+    """The inverse of `pack`."""
     if isinstance(value, dict):
         return base64.b64decode(value["base64"])
     return value.encode("utf-8") if isinstance(value, str) else None

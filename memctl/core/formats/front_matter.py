@@ -1,4 +1,4 @@
-"""Fields of front matter with the lines they stand in, so that one can change and the others keep every byte."""
+"""Front matter by field and line, so that one field can change while the others keep every byte."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from memctl.core.formats import safe_yaml
 
 
 class Field(NamedTuple):
-    """A field: its lines as they stand in the file, and the blank lines and comments up to the next field.
+    """A field: its lines in the file, and the blank lines and comments before the next field.
 
-    `name` is its key as written (see `safe_yaml.Entry`).
+    `name` is the key as written (see `safe_yaml.Entry`).
     """
 
     name: str
@@ -21,7 +21,7 @@ class Field(NamedTuple):
 
 
 class Front(NamedTuple):
-    """Front matter without its `---` lines: comments before the first field, the fields, what they are indented by."""
+    """Front matter without its `---` lines: comments before the first field, the fields, their indentation."""
 
     before: str = ""
     fields: tuple[Field, ...] = ()
@@ -33,17 +33,17 @@ class Front(NamedTuple):
 
 
 def read(text: str) -> Front:
-    """The fields of a text that holds a mapping, or nothing.
+    """The fields of a text that is a mapping or empty.
 
     Raises:
-        UnsafeYamlError: it is no YAML that memctl reads, or holds something else.
+        UnsafeYamlError: it is not YAML that memctl reads, or not a mapping.
     """
     entries = safe_yaml.entries(text)
     if entries is None:
-        raise safe_yaml.UnsafeYamlError("it must hold `name: value` lines", 1)
+        raise safe_yaml.UnsafeYamlError("it must have `name: value` lines", 1)
     if not entries:
         return Front(text)
-    if entries[0].flow:  # `{a: 1, b: 2}`: a line each says the same
+    if entries[0].flow:  # `{a: 1, b: 2}`: written with one line each
         return Front("", tuple(Field(one.name, one.value, f"{one.flow}\n") for one in entries))
     nexts = [*(one.start for one in entries[1:]), len(text)]
     fields = (
@@ -54,17 +54,17 @@ def read(text: str) -> Front:
 
 
 def write(front: Front, texts: Mapping[str, str], order: Sequence[str]) -> str:
-    """The front matter with just these fields, each with its lines; comments stay where they are.
+    """The front matter with only these fields, each with its lines; comments keep their place.
 
     Args:
-        order: a new field stands behind the last of these that comes before it, at the top if there is none; one that
-            is not among them stands at the end.
+        order: a new field goes after the last of these that precedes it, or at the top; a field that is not among them
+            goes to the end.
     """
     placed = [("", front.before, ""), *((one.name, texts.get(one.name, ""), one.after) for one in front.fields)]
     for name in (name for name in texts if name not in front.by_name):
         at = _place(name, [one[0] for one in placed], order)
         after = ""
-        if 0 < at < len(placed):  # a comment behind a field may speak of the next one
+        if 0 < at < len(placed):  # a comment after a field may be about the next one
             (known, text, after) = placed[at - 1]
             placed[at - 1] = (known, text, "")
         lines = texts[name].splitlines(keepends=True)

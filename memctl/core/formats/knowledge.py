@@ -1,6 +1,6 @@
 """Documents below `knowledge/`: which files they are, and their passages, by structure, with heading and line.
 
-Everything here is pure: bytes in, passages out, the same for the same bytes.
+Pure functions: the same bytes always give the same passages.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ SUFFIXES = (*MARKDOWN, ".rst", ".txt")
 
 LARGEST_FILE = 16 * 1024 * 1024
 MOST_CHUNKS = 50_000
-"""A file of more passages than this is no text to look things up in."""
+"""A file with more passages is not worth searching."""
 
 SMALL, LARGE = 200, 1_200
-"""Characters: a passage smaller than `SMALL` is joined with its neighbour, one larger than `LARGE` is parted."""
+"""Characters: a passage below `SMALL` is joined with its neighbour, one above `LARGE` is split."""
 
-WHOLE = 2 * LARGE
-"""Code and tables stay whole up to this."""
+UNSPLIT = 2 * LARGE
+"""Code and tables up to this size are not split."""
 
 SEPARATOR = " > "
-"""Between the headings of a heading path."""
+"""Separator in a heading path."""
 
 _LONGEST_PATH = 1000
 _NOT_IN_NAMES = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -46,7 +46,7 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
 _NO_PARAGRAPH = re.compile(r"\s*(?:[-*+>|]|\d+[.)]\s|#{1,6}\s)|    |\t")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_HINT = "The file is left as it is and is in no answer; save it as UTF-8 text."
+_HINT = "The file is left unchanged and not searched; save it as UTF-8 text."
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Chunk:
     """A passage of a document.
 
     Args:
-        text: its lines as they stand in the file, joined by `\\n`.
-        heading_path: the headings it stands under, outermost first; empty under none.
-        line: the first of its lines in the file, from 1; `end_line` is the last one.
+        text: its lines in the file, joined by `\\n`.
+        heading_path: its headings, outermost first; empty if there are none.
+        line: its first line in the file, from 1; `end_line` is the last one.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class _Block:
-    """Lines from `start` to before `end`, from 0: a heading, a paragraph, or code or a table that should stay whole."""
+    """Lines from `start` to before `end`, from 0: a heading, a paragraph, or code or a table to keep together."""
 
     start: int
     end: int
@@ -78,7 +78,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A block, or a part of one that was too long; `joinable` if it holds whole lines."""
+    """A block, or a part of one that was too long; `joinable` if it has complete lines."""
 
     start: int
     end: int
@@ -88,39 +88,39 @@ class _Piece:
 
 @lru_cache(maxsize=4096)
 def is_document(path: str) -> bool:
-    """Whether a path, relative to the user's folder, is that of a document: below `knowledge/`, no dot files."""
+    """Whether a path, relative to the user's folder, is a document's: below `knowledge/`, and not hidden."""
     parts = path.split("/")
     hidden = any(part in ("", ".", "..") or part.startswith(".") for part in parts)
     return path.startswith(FOLDER) and path.lower().endswith(SUFFIXES) and not hidden
 
 
 def unusable(path: str) -> str:
-    """Why a document may not have this path below `knowledge/`; empty where it may."""
+    """Why a document must not have this path below `knowledge/`; empty if it may."""
     parts = path.split("/")
     if path.startswith("/") or ".." in parts:
-        return "leads out of the knowledge folder"
+        return "is outside the knowledge folder"
     if any(not part or part.startswith(".") for part in parts):
-        return "has a part that is empty or begins with a dot, which is not read"
+        return "has a part that is empty or begins with a dot; such files are not read"
     if any(unicodedata.category(character) in _NOT_IN_NAMES for character in path):
-        return "holds control characters or is not valid Unicode"
+        return "has control characters or is not valid Unicode"
     if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > 255 for part in parts):
         return "is too long"
     return "" if path.lower().endswith(SUFFIXES) else f"does not end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
 def stem(path: str) -> str:
-    """The file's name without folder and ending."""
+    """The file's name without folder and extension."""
     return path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
 
 
 def decode(data: bytes, path: str) -> str:
-    """The text of a document, with `\\n` at line ends.
+    """The text of a document, with `\\n` as line ends.
 
     Raises:
-        InvalidDataError: too large, not UTF-8, or no text; with the line.
+        InvalidDataError: it is too large, not UTF-8, or not text; with the line.
     """
     if len(data) > LARGEST_FILE:
-        raise InvalidDataError(too_large(), path=path, hint="Part it into several files.")
+        raise InvalidDataError(too_large(), path=path, hint="Split it into several files.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -128,7 +128,7 @@ def decode(data: bytes, path: str) -> str:
         raise InvalidDataError("is not valid UTF-8", path=path, line=line, hint=_HINT) from None
     if (at := text.find("\0")) >= 0:
         line = text.count("\n", 0, at) + 1
-        raise InvalidDataError("holds a NUL character, so it is no text", path=path, line=line, hint=_HINT)
+        raise InvalidDataError("contains a NUL character, so it is not text", path=path, line=line, hint=_HINT)
     return text.replace("\r\n", "\n")
 
 
@@ -137,16 +137,16 @@ def too_large() -> str:
 
 
 def chunks(data: bytes, path: str) -> list[Chunk]:
-    """The passages of a document, in its order.
+    """The passages of a document, in order.
 
-    Each line that is not blank stands in exactly one passage, front matter apart; a line longer than `LARGE` is parted
-    at its sentences. Markdown is parted at its headings first; code and tables stay whole where they are not huge.
+    Each line that is not blank is in exactly one passage, except front matter; a line longer than `LARGE` is split at
+    sentences. Markdown is first split at headings; code and tables are split only if they are huge.
 
     Raises:
-        InvalidDataError: it is no text, or falls into more than `MOST_CHUNKS` passages.
+        InvalidDataError: it is not text, or has more than `MOST_CHUNKS` passages.
     """
     lines = decode(data, path).split("\n")
-    if path.lower().endswith((*MARKDOWN, ".rst")):  # whose headings may be underlined alike
+    if path.lower().endswith((*MARKDOWN, ".rst")):  # both may have underlined headings
         front, begin = front_matter(lines)
         sections = _sections(_markdown(lines, begin), _flat(front.get("title")))
     else:
@@ -156,15 +156,15 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
         if piece.text.strip():
             made.append(Chunk(piece.text, heading, piece.start + 1, piece.start + 1 + piece.text.count("\n")))
         if len(made) > MOST_CHUNKS:
-            raise InvalidDataError(f"falls into more than {MOST_CHUNKS} passages", path=path, hint="Part the file.")
+            raise InvalidDataError(f"has more than {MOST_CHUNKS} passages", path=path, hint="Split the file.")
     return made
 
 
-# Reading Markdown by lines
+# Markdown by lines
 
 
 def front_matter(lines: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """The fields of the front matter and where the body begins; what is no mapping is text like any other."""
+    """The fields of the front matter and the start of the body; front matter that is not a mapping counts as text."""
     end = lines[0].rstrip() == "---" and next((n for n in range(1, len(lines)) if lines[n].rstrip() == "---"), 0)
     front = "\n".join(lines[1:end])
     if not end or len(front) >= _LARGEST_FRONT:
@@ -177,7 +177,7 @@ def front_matter(lines: Sequence[str]) -> tuple[dict[str, Any], int]:
 
 
 def _markdown(lines: Sequence[str], begin: int) -> Iterator[_Block]:
-    """Headings, code and paragraphs, in order; blank lines are in none."""
+    """Headings, code and paragraphs, in order, without blank lines."""
     at = begin
     while at < len(lines):
         if not lines[at].strip():
@@ -202,7 +202,7 @@ def _heading(lines: Sequence[str], at: int) -> _Block | None:
 
 
 def _underline(line: str) -> str:
-    """`=` or `-` where a line underlines a heading."""
+    """`=` or `-` if a line underlines a heading."""
     marks = _UNDERLINE.fullmatch(line) if len(line) <= _LONGEST_HEADING else None
     return marks[1][0] if marks else ""
 
@@ -215,13 +215,13 @@ def _flat(title: object) -> str:
 
 
 def _fence(line: str) -> str:
-    """The marks that open a code block, empty where the line opens none."""
+    """The marks that open a code block; empty if the line opens none."""
     fence = _FENCE.match(line.lstrip())
     return "" if fence is None or (fence[1][0] == "`" and "`" in fence[2]) else fence[1]
 
 
 def _fenced(lines: Sequence[str], at: int) -> _Block | None:
-    """A code block to its closing fence; one that is not closed goes to the end of the file."""
+    """A code block up to its closing fence or the end of the file."""
     if not (marks := _fence(lines[at])):
         return None
     for end in range(at + 1, len(lines)):
@@ -255,7 +255,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[_Block]:
 
 
 def _sections(blocks: Iterator[_Block], title: str) -> Iterator[tuple[str, list[_Block]]]:
-    """Blocks by the heading they stand under; a heading with nothing below it but a deeper one goes with that."""
+    """Blocks by heading; a heading directly followed by a deeper one goes with that one."""
     above: dict[int, str] = {0: title} if title else {}
     path, held, bare = title, list[_Block](), 0
     for block in blocks:
@@ -278,13 +278,13 @@ def _heading_path(above: dict[int, str]) -> str:
 
 
 def _packed(lines: Sequence[str], blocks: Sequence[_Block]) -> Iterator[_Piece]:
-    """Pieces of the blocks, small ones joined with their neighbours, headings with what follows them."""
+    """Pieces of the blocks: small ones joined with neighbours, headings with the text after them."""
     held: _Piece | None = None
     heads = False
     for block in blocks:
         for piece in _parts(lines, block):
             if held and _joins(lines, held, piece, heads):
-                held = _whole_lines(lines, held.start, piece.end)
+                held = _complete_lines(lines, held.start, piece.end)
             else:
                 if held:
                     yield held
@@ -295,7 +295,7 @@ def _packed(lines: Sequence[str], blocks: Sequence[_Block]) -> Iterator[_Piece]:
 
 
 def _joins(lines: Sequence[str], held: _Piece, piece: _Piece, heads: bool) -> bool:
-    """Whether two neighbours make one passage; `heads`: the first ends with a heading, which introduces the second."""
+    """Whether two neighbours form one passage; `heads`: the first ends with a heading for the second."""
     if not (held.joinable and piece.joinable):
         return False
     # Blank lines count too: there may be megabytes of them.
@@ -305,35 +305,35 @@ def _joins(lines: Sequence[str], held: _Piece, piece: _Piece, heads: bool) -> bo
 
 
 def _parts(lines: Sequence[str], block: _Block) -> Iterator[_Piece]:
-    """The block itself, or parts of at most `LARGE` characters, cut between lines where that can be."""
-    held = _whole_lines(lines, block.start, block.end)
-    if len(held.text) <= (WHOLE if block.whole else LARGE):
+    """The block itself, or parts of at most `LARGE` characters, cut between lines if possible."""
+    held = _complete_lines(lines, block.start, block.end)
+    if len(held.text) <= (UNSPLIT if block.whole else LARGE):
         yield held
         return
     start, size, best = block.start, 0, block.start
     for at in range(block.start, block.end):
         if len(lines[at]) > LARGE:
             if start < at:
-                yield _whole_lines(lines, start, at)
+                yield _complete_lines(lines, start, at)
             yield from (_Piece(at, at + 1, text, joinable=False) for text in _sentences(lines[at]))
             start, size, best = at + 1, 0, at + 1
             continue
         if size + len(lines[at]) + 1 > LARGE and start < at:
             cut = best if best > start else at
-            yield _whole_lines(lines, start, cut)
+            yield _complete_lines(lines, start, cut)
             start, size = cut, sum(len(line) + 1 for line in lines[cut:at])
         size += len(lines[at]) + 1
         if size >= SMALL and (block.whole or _ends_sentence(lines[at])):
             best = at + 1
     if start < block.end:
-        yield _whole_lines(lines, start, block.end)
+        yield _complete_lines(lines, start, block.end)
 
 
 def _ends_sentence(line: str) -> bool:
     return line.rstrip().endswith((".", "!", "?", "…", "。", "！", "？", "；", ":", "："))
 
 
-def _whole_lines(lines: Sequence[str], start: int, end: int) -> _Piece:
+def _complete_lines(lines: Sequence[str], start: int, end: int) -> _Piece:
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
     while start < end - 1 and not lines[start].strip():
@@ -342,7 +342,7 @@ def _whole_lines(lines: Sequence[str], start: int, end: int) -> _Piece:
 
 
 def _sentences(line: str) -> Iterator[str]:
-    """Parts of a long line of at most `LARGE` characters: at ends of sentences, else at a blank, else anywhere."""
+    """Parts of a long line of at most `LARGE` characters: cut at sentences, else at a blank, else anywhere."""
     at = 0
     while len(line) - at > LARGE:
         most = min(LARGE, len(line) - at - SMALL)

@@ -1,4 +1,4 @@
-"""Reflections: Markdown with front matter, between files and `Reflection`."""
+"""The file format of reflections: Markdown with front matter."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ FIELD_ORDER = (
 
 _FRONT = re.compile("\\A(\ufeff?---[ \t]*\r?\n)(.*?)(^---[ \t]*\r?$\n?)", re.DOTALL | re.MULTILINE)
 _LARGEST_FRONT = 64 * 1024
-_HINT = "The file is left as it is; repair the part between the two `---` lines by hand."
+_HINT = "The file is left unchanged; repair the part between the two `---` lines by hand."
 
 
 def parse(data: bytes, path: str) -> Reflection:
     """A reflection's file. A file without front matter is all body.
 
     Raises:
-        InvalidDataError: not UTF-8, broken front matter, or conflict markers; with the line.
+        InvalidDataError: it is not UTF-8, or has broken front matter or conflict markers; with the line.
     """
     text = decode(data, path)
     front = _FRONT.match(text)
@@ -51,33 +51,33 @@ def parse(data: bytes, path: str) -> Reflection:
 
 
 def front_problem(front: str) -> str:
-    """Why a text cannot be the front matter of a file; empty where it can."""
+    """Why a text cannot be the front matter of a file; empty if it can."""
     data = _fronted(front)
     try:
-        return "" if parse(data, "").front == front else "holds a line that ends it"
+        return "" if parse(data, "").front == front else "contains a line that ends it"
     except (InvalidDataError, UnicodeEncodeError) as problem:
         return problem.reason if isinstance(problem, InvalidDataError) else "is not valid Unicode"
 
 
 def _fronted(front: str) -> bytes:
-    """A file of front matter alone."""
+    """A file with only front matter."""
     line = "---\r\n" if "\r\n" in front else "---\n"
     return f"{line}{front}{line}".encode("utf-8", "surrogatepass")
 
 
 def decode(data: bytes, path: str) -> str:
-    """The text of a file, without byte order mark, with `\n` at line ends.
+    """The text of a file, without byte order mark, with `\n` as line ends.
 
     Raises:
-        InvalidDataError: not UTF-8, or conflict markers; with the line.
+        InvalidDataError: it is not UTF-8, or has conflict markers; with the line.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise InvalidDataError(document.no_utf8(data), path=path, line=line, hint=_HINT) from None
+        raise InvalidDataError(document.encoding_problem(data), path=path, line=line, hint=_HINT) from None
     if line := document.conflict_line(text):
-        raise InvalidDataError("holds git conflict markers", path=path, line=line, hint="Settle the merge by hand.")
+        raise InvalidDataError("has git conflict markers", path=path, line=line, hint="Resolve the merge by hand.")
     return text.replace("\r\n", "\n")
 
 
@@ -92,7 +92,7 @@ def _front_fields(text: str, path: str) -> dict[str, Any]:
 
 
 class _Parts(NamedTuple):
-    """A file as it stands: byte order mark and first `---`, front matter, last `---`, body; only the body without."""
+    """The parts of a file: byte order mark and first `---`, front matter, last `---`, body; or only the body."""
 
     opening: str
     front: str
@@ -104,14 +104,14 @@ class _Parts(NamedTuple):
         return "\r\n" if "\r\n" in (self.opening if self.closing else self.body.split("\n", 1)[0] + "\n") else "\n"
 
     def lines(self, name: str, value: Any) -> str:
-        """A new field, with line ends as the file has them."""
+        """A new field, with the file's line ends."""
         return self.with_its_line_ends(line(name, value))
 
     def with_its_line_ends(self, text: str) -> str:
         return text.replace("\r\n", "\n").replace("\n", self.line_end)
 
     def with_texts(self, texts: Mapping[str, str]) -> str:
-        """The front matter with its two lines, with just these fields."""
+        """The front matter with its two lines and only these fields."""
         written = front_matter.write(front_matter.read(self.front), texts, FIELD_ORDER)
         marks = "---" + self.line_end
         opening = self.opening if self.closing else self.opening + marks
@@ -130,22 +130,22 @@ def _parts_of(text: str) -> _Parts:
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:
-    """The front matter with its two lines, and the body; line ends as memctl writes them, no byte order mark."""
+    """The front matter with its two lines, and the body; with memctl's line ends and no byte order mark."""
     parts = _parts(data.decode("utf-8-sig").replace("\r\n", "\n").encode())
     return f"{parts.opening}{parts.front}{parts.closing}".encode(), parts.body.encode()
 
 
 def fields_of(front: bytes) -> dict[str, Field]:
-    """The fields of front matter as `split` gives it, each with its lines.
+    """The fields of front matter from `split`, each with its lines.
 
     Raises:
-        UnsafeYamlError: it is no YAML that memctl reads.
+        UnsafeYamlError: it is not YAML that memctl reads.
     """
     return front_matter.read(_parts(front).front).by_name
 
 
 def with_fields(front: bytes, texts: Mapping[str, str]) -> bytes:
-    """Front matter as `split` gives it, with just these fields, each with these lines; comments stay."""
+    """Front matter from `split`, with only these fields, each with these lines; keeps comments."""
     return _parts(front).with_texts(texts).encode()
 
 
@@ -155,7 +155,7 @@ def foreign(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_more(reflection: Reflection) -> bool:
-    """Whether front matter holds more than what memctl writes: fields it does not know, or comments."""
+    """Whether front matter has more than memctl writes: unknown fields or comments."""
     return bool(foreign(reflection.fields)) or "#" in reflection.front
 
 
@@ -163,7 +163,7 @@ _OF_THE_RECORD = ("memory_id", "sources", "sources_hash", "generated_by", "gener
 
 
 def with_own_fields_left_out(front: str, own: Collection[str] = FIELD_ORDER) -> bytes:
-    """A file of front matter alone, without memctl's fields, but with the title; empty for none."""
+    """A file with only front matter, without memctl's fields except the title; empty if nothing remains."""
     parts = _parts(_fronted(front))
     known = front_matter.read(parts.front).by_name if front else {}
     kept = {name: field.text for name, field in known.items() if name == "title" or name not in own}
@@ -171,8 +171,8 @@ def with_own_fields_left_out(front: str, own: Collection[str] = FIELD_ORDER) -> 
 
 
 def given_front(text: str) -> tuple[bytes, str]:
-    """Front matter at the top of a text somebody gives, as a file of it alone without what only a record says, and the
-    text below it; no front matter where there is none, or it is no mapping, such as a line across the page."""
+    """Front matter at the top of a user's text, as a file without the fields of a record, and the text below it.
+    Without front matter if it is not a mapping, such as a horizontal rule."""
     parts = _parts_of(text)
     try:
         if not front_problem(parts.front) and front_matter.read(parts.front).fields:
@@ -183,7 +183,7 @@ def given_front(text: str) -> tuple[bytes, str]:
 
 
 def with_memory_id(data: bytes, memory_id: str) -> bytes:
-    """A hand-written file with the id of its record put into its front matter: one line more, all else to the byte."""
+    """A handwritten file with the id of its record added to its front matter: one line more, otherwise unchanged."""
     parts = _parts(data)
     texts = {name: field.text for name, field in front_matter.read(parts.front).by_name.items()}
     texts["memory_id"] = parts.lines("memory_id", memory_id)
@@ -194,7 +194,7 @@ _NAMING_RECORDS = ("memory_id", "sources")
 
 
 def with_ids(data: bytes, ids: Mapping[str, str]) -> bytes:
-    """The file with other ids where its front matter names records; all else to the byte."""
+    """The file with ids of records in its front matter replaced; otherwise unchanged to the byte."""
     parts = _parts(data)
     if not ids or not parts.front:
         return data
@@ -215,11 +215,11 @@ _EMPTY: tuple[Any, ...] = (None, "", [], ())
 
 
 def render(fields: Mapping[str, Any], body: str, *like: bytes | None) -> bytes:
-    """The file's bytes: known fields in a fixed order, then unknown ones as they came, then the body.
+    """The file's bytes: known fields in a fixed order, then unknown ones in their order, then the body.
 
     Args:
-        like: files to keep the lines of fields from that have the same value there; first the one that is replaced,
-            whose comments, order and line ends stay.
+        like: files from which to keep the lines of fields with equal values; first the replaced file, whose comments,
+            order and line ends are kept.
 
     Raises:
         InvalidDataError: a text is not valid Unicode, or the front matter of one of these files is broken.
@@ -228,7 +228,7 @@ def render(fields: Mapping[str, Any], body: str, *like: bytes | None) -> bytes:
     try:
         return (_kept(fields, body, sources) if sources else _written(fields, body)).encode()
     except UnicodeEncodeError:
-        raise InvalidDataError("the text holds a lone surrogate, which is not valid Unicode") from None
+        raise InvalidDataError("the text contains a lone surrogate, which is not valid Unicode") from None
 
 
 def _written(fields: Mapping[str, Any], body: str) -> str:
@@ -242,10 +242,10 @@ def _ordered(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kept(fields: Mapping[str, Any], body: str, sources: Sequence[_Parts]) -> str:
-    """The file with the lines of its sources.
+    """The file, keeping the lines of its sources.
 
     Raises:
-        InvalidDataError: they cannot be kept: the front matter of a source is broken.
+        InvalidDataError: the front matter of a source is broken.
     """
     first = sources[0]
     try:
@@ -267,19 +267,21 @@ def _kept(fields: Mapping[str, Any], body: str, sources: Sequence[_Parts]) -> st
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same in type too: 1 is not `true`."""
+    """Whether two values are equal and of the same type: 1 is not `true`."""
     return repr(one) == repr(list(other) if isinstance(other, tuple) else other)
 
 
 def line(name: str, value: Any) -> str:
-    """One field, lists on one line, times as everywhere else; what YAML would fold or drop is escaped."""
+    """One field; lists on one line, times in memctl's form; escapes what YAML would fold or drop."""
     import yaml
 
     if isinstance(value, datetime):
         moment = times.to_text(times.from_value(value))
-        # A time stands unquoted, so that it is read as one; an odd name is quoted as YAML wants it.
+        # Times are written unquoted, so that they are read as times; odd names are quoted as YAML requires.
         return f"{name}: {moment}\n" if _is_plain(name) else line(name, 0).removesuffix("0\n") + f"{moment}\n"
     plain = list(value) if isinstance(value, tuple) else value
+    if _is_plain(name) and plain and (words := _words(plain)):
+        return f"{name}: {words}\n"
     escaped = _ODD.search(json.dumps([name, plain], ensure_ascii=False, default=str)) is not None
     flow = isinstance(plain, list) and not any(isinstance(item, dict | list) for item in plain)
     settings: dict[str, Any] = {"allow_unicode": not escaped, "sort_keys": False}
@@ -289,8 +291,16 @@ def line(name: str, value: Any) -> str:
     return str(yaml.safe_dump({name: plain}, default_flow_style=False, width=10**9, **settings))
 
 
+def _words(value: Any) -> str:
+    """A word, or a list of words, that YAML writes unquoted; empty for anything else. Most fields are like this."""
+    words = value if isinstance(value, list) else [value]
+    if not all(type(word) is str and _is_plain(word) for word in words):
+        return ""
+    return f"[{', '.join(words)}]" if isinstance(value, list) else str(value)
+
+
 def _is_plain(name: str) -> bool:
-    """Whether a name means itself in YAML without quotes."""
+    """Whether YAML reads a word as itself without quotes."""
     return _PLAIN_NAME.fullmatch(name) is not None and name.lower() not in _WORDS_OF_YAML
 
 
@@ -300,27 +310,27 @@ _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def body_hash(body: str) -> str:
-    """Hash by which memctl knows that nobody edited what it generated; line ends and outer blank lines do not count."""
+    """Hash of a generated body, to detect edits; ignores line ends and outer blank lines."""
     return codec.digest("\n".join(line.rstrip() for line in body.strip().splitlines()).encode("utf-8", "surrogatepass"))
 
 
 def hand_edited(reflection: Reflection) -> bool:
-    """Whether a person wrote or changed the body since memctl last generated it."""
+    """Whether a person wrote or changed the body after memctl last generated it."""
     return reflection.generated_hash != body_hash(reflection.body)
 
 
 def render_generated(fields: Mapping[str, Any], body: str, *like: bytes | None) -> bytes:
-    """As `render`, for a body memctl wrote itself: remembers its hash."""
+    """Like `render`, for a generated body: records its hash."""
     return render({**fields, "generated_hash": body_hash(body)}, body, *like)
 
 
 def is_reference(path: str) -> bool:
-    """Whether a `summary_md_ref` names a reflection: nothing else in the folder may be read, moved or written by it."""
+    """Whether a `summary_md_ref` names a reflection; no other file may be read, moved or written through it."""
     hidden = any(not part or part.startswith(".") for part in path.split("/"))
     return path.startswith(FOLDER) and path.endswith(".md") and not hidden and not set("\\\0") & set(path)
 
 
 def path_for(memory_id: str) -> str:
-    """Where the reflection of a record lies: its id where that is a safe file name, else a hash of it."""
+    """The path of a record's reflection: its id if that is a safe file name, else a hash of it."""
     safe = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", memory_id) and not memory_id.endswith(".proposed")
     return f"{FOLDER}{memory_id if safe else 'ref_' + codec.digest(memory_id.encode('utf-8', 'replace'))[:16]}.md"

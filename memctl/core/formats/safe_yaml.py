@@ -1,4 +1,4 @@
-"""Untrusted YAML, bounded: no aliases, little depth, no name twice, no huge numbers, no objects."""
+"""Untrusted YAML with limits: no aliases, deep nesting, duplicate names, huge numbers or objects."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 DEEPEST = 50
 LARGEST = 256 * 1024
 MOST_BITS = 1024
-"""Of a whole number. In another base than ten one can be written that Python then refuses to print."""
+"""Of an integer. In a base other than ten, YAML can express integers that Python refuses to print."""
 
 
 class UnsafeYamlError(ValueError):
-    """The text is refused; `line` is 1-based, 0 when unknown."""
+    """The text is invalid or refused; `line` is 1-based, 0 if unknown."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -22,13 +22,13 @@ class UnsafeYamlError(ValueError):
 
 
 def load(text: str, *, times_as_text: bool = False) -> Any:
-    """The value a YAML text holds.
+    """The value of a YAML text.
 
     Args:
-        times_as_text: leave what looks like a time as it is written.
+        times_as_text: keep times as text.
 
     Raises:
-        UnsafeYamlError: broken, or refused.
+        UnsafeYamlError: it is invalid or refused.
     """
     import yaml
 
@@ -36,11 +36,11 @@ def load(text: str, *, times_as_text: bool = False) -> Any:
 
 
 class Entry(NamedTuple):
-    """A field of a mapping: its name and value, from where to where its lines go, by how many blanks it is indented.
+    """A field of a mapping: its name and value, the span of its lines, and its indentation.
 
-    `name` is what its key says as written: `on`, `1.10` and `2024-01-01` are these letters, neither a truth value, a
-    number nor a day. A key that is a list or a mapping has its source as its name. `flow` is the field as one line,
-    where the mapping stands in braces and has no lines of its own.
+    `name` is the key's text: `on`, `1.10` and `2024-01-01` stay text, not a truth value, a number or a date. A key that
+    is a list or a mapping has its source as its name. `flow` is the field as one line, if the mapping is in braces and
+    has no lines of its own.
     """
 
     name: str
@@ -52,10 +52,10 @@ class Entry(NamedTuple):
 
 
 def entries(text: str) -> list[Entry] | None:
-    """The fields of a mapping in the order of the text; None where it holds something else.
+    """The fields of a mapping in order; None if the text is not a mapping.
 
     Raises:
-        UnsafeYamlError: broken, or refused.
+        UnsafeYamlError: it is invalid or refused.
     """
     return _bounded(text, lambda: _entries(text))
 
@@ -76,7 +76,7 @@ def _entries(text: str) -> list[Entry] | None:
     seen: set[str] = set()
     for field in fields:
         if field.name in seen:
-            raise UnsafeYamlError(f"the name {field.name!r} stands twice", text.count("\n", 0, field.start) + 1)
+            raise UnsafeYamlError(f"the name {field.name!r} occurs twice", text.count("\n", 0, field.start) + 1)
         seen.add(field.name)
     return fields
 
@@ -93,7 +93,7 @@ def _entry(loader: Any, text: str, mapping: Any, key: Any, value: Any) -> Entry:
 
 
 def _start(text: str, mapping: Any, key: Any) -> int:
-    """Where the line of a key begins, or that of the `?` before it."""
+    """The start of the line of a key, or of the `?` before it."""
     start: int = key.start_mark.index - key.start_mark.column
     column = mapping.start_mark.column
     if key.start_mark.column == column or mapping.flow_style:
@@ -103,7 +103,7 @@ def _start(text: str, mapping: Any, key: Any) -> int:
 
 
 def _end(node: Any) -> int:
-    """Where a value ends. That of a block of lines ends with its last one: comments behind it are not part of it."""
+    """The end of a value. A block ends with its last line; comments after it are not part of it."""
     last = node.value[-1] if isinstance(node.value, list) and node.value and not node.flow_style else None
     if last is None:
         return int(node.end_mark.index)
@@ -114,10 +114,10 @@ T = TypeVar("T")
 
 
 def _bounded(text: str, read: Callable[[], T]) -> T:
-    """What `read` makes of a text that is small and simple enough.
+    """The result of `read` for a text that is small and simple enough.
 
     Raises:
-        UnsafeYamlError: it is not, or is broken.
+        UnsafeYamlError: it is not, or is invalid.
     """
     import yaml
 
@@ -137,7 +137,7 @@ def _bounded(text: str, read: Callable[[], T]) -> T:
 
 
 def _check(text: str) -> None:
-    """Look at the parser's events, which come one by one: building the value is what recursion and aliases break."""
+    """Check the parser's events one by one; recursion and aliases only do harm when the value is built."""
     import yaml
 
     depth = 0
@@ -160,13 +160,13 @@ def _loader(times_as_text: bool) -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
-        """The safe loader, refusing a name that stands twice."""
+        """The safe loader, refusing duplicate names."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen: set[str] = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                    raise UnsafeYamlError(f"the name {key.value!r} stands twice", key.start_mark.line + 1)
+                    raise UnsafeYamlError(f"the name {key.value!r} occurs twice", key.start_mark.line + 1)
                 seen.add(str(key.value))
             return super().construct_mapping(node, deep=deep)
 
@@ -176,14 +176,14 @@ def _loader(times_as_text: bool) -> Any:
         except (ValueError, OverflowError):
             raise UnsafeYamlError(f"{node.value} is not a time", node.start_mark.line + 1) from None
 
-    def whole_number(loader: Any, node: Any) -> Any:
+    def integer(loader: Any, node: Any) -> Any:
         value = loader.construct_yaml_int(node)
         if value.bit_length() > MOST_BITS:
-            raise UnsafeYamlError("holds a number that is too large", node.start_mark.line + 1)
+            raise UnsafeYamlError("contains a number that is too large", node.start_mark.line + 1)
         return value
 
     Loader.add_constructor("tag:yaml.org,2002:timestamp", time)
-    Loader.add_constructor("tag:yaml.org,2002:int", whole_number)
+    Loader.add_constructor("tag:yaml.org,2002:int", integer)
     if times_as_text:
         Loader.yaml_implicit_resolvers = {
             first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]

@@ -1,4 +1,4 @@
-"""JSON without its traps: no name twice in one object, no NaN, no number that becomes infinite."""
+"""Strict JSON: no duplicate names in an object, no NaN, no number that becomes infinite."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 
 class StrictError(ValueError):
-    """Valid for a lenient reader, but not one thing: what is wrong, in words."""
+    """JSON that a lenient reader accepts but that is ambiguous; the message says why."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise StrictError(f"the name {_first_repeated(name for name, _ in pairs)!r} stands twice in one object")
+        raise StrictError(f"the name {_first_repeated(name for name, _ in pairs)!r} occurs twice in one object")
     return members
 
 
@@ -40,13 +40,13 @@ def _finite(text: str) -> float:
 
 
 def explained(problem: json.JSONDecodeError) -> tuple[str, int]:
-    """What is wrong in plain words, and where; the same with every version of Python."""
+    """The problem in plain words, and its position; the same with every version of Python."""
     text, at, kind = problem.doc, problem.pos, problem.msg.lower()
     here = text[at : at + 1]
-    if "trailing comma" in kind:  # told at the comma by newer Pythons
+    if "trailing comma" in kind:  # reported at the comma by newer Pythons
         at += 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip())
     elif "control character" in kind:
-        return _CONTROL.get(here, "a control character stands in a text"), at
+        return _CONTROL.get(here, "a control character in a text"), at
     elif "escape" in kind:
         return "a backslash in a text must be written \\\\", at
     elif "unterminated" in kind:
@@ -63,7 +63,7 @@ _LITERALS = {"true": "true", "false": "false", "none": "null", "null": "null", "
 
 
 def misplaced(text: str, at: int) -> str:
-    """What stands where it must not, if it is something that people often write; empty otherwise."""
+    """A common mistake at a position, in words; empty if there is none."""
     here = text[at : at + 1]
     before = text[max(0, at - 1000) : at].rstrip()[-1:]
     if here and here in "]}" and before == ",":
@@ -76,7 +76,7 @@ def misplaced(text: str, at: int) -> str:
         return "a comment, which JSON does not have"
     if here == "\0":
         return "a NUL character; if the file is UTF-16, save it as UTF-8"
-    return "a comma too many" if here == "," and before in ("", ",", "[", "{", ":") else ""
+    return "an extra comma" if here == "," and before in ("", ",", "[", "{", ":") else ""
 
 
 def _expected(kind: str, text: str, at: int) -> str:

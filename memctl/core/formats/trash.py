@@ -1,4 +1,4 @@
-"""Forgetting to the trash, and back. (Purging is in `memctl/purge`.)"""
+"""Moving memories to the trash and restoring them. (For purging, see `memctl/purge`.)"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORGOTTEN, EXPIRED = "forgotten", "expired"
 
 @dataclass(frozen=True)
 class Trashed:
-    """A memory in the trash, with the reflection that went with it."""
+    """A memory in the trash, with its reflection."""
 
     memory: Memory
     trashed_at: datetime
@@ -28,18 +28,18 @@ class Trashed:
 
 
 def name_of(memory_id: str) -> str:
-    """The text that a forgotten memory is."""
+    """The name of a forgotten memory's text."""
     return TRASH + reflections.path_for(memory_id).removeprefix(reflections.FOLDER).removesuffix(".md")
 
 
 def to_trash(
     memory: Memory, reflection: bytes | None, in_trash: bytes | None, reason: str, now: datetime
 ) -> list[TextEdit]:
-    """The file edits that move a memory to the trash, its own reflection with it.
+    """The file edits that move a memory and its own reflection to the trash.
 
     Args:
-        reflection: content of the reflection that goes too; None where there is none or others refer to it.
-        in_trash: what lies in the trash under this name already.
+        reflection: content of the reflection to move; None if there is none or other memories use it.
+        in_trash: the existing trash file of this name.
     """
     value: dict[str, Any] = {"memory": codec.encode(memory), "trashed_at": times.to_text(now), "reason": reason}
     edits = []
@@ -62,18 +62,17 @@ def read_trashed(data: bytes, path: str) -> Trashed:
         reflection = codec.unpack(parsed.get("reflection"))
         return Trashed(memory, times.from_value(parsed["trashed_at"]), str(parsed.get("reason", "")), reflection)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        hint = "Mend the file by hand; nothing was changed."
-        raise InvalidDataError(f"is no memory that was forgotten: {problem}", path=path, hint=hint) from None
+        hint = "Correct the file by hand; nothing was changed."
+        raise InvalidDataError(f"is not a forgotten memory: {problem}", path=path, hint=hint) from None
 
 
 def from_trash(trashed: Trashed, in_trash: bytes, read: Callable[[str], bytes | None]) -> tuple[Memory, list[TextEdit]]:
-    """A memory as it comes back, and the file edits that bring it.
+    """A restored memory, and the file edits that restore it.
 
-    Where something else has been written in the place of its reflection meanwhile, both stay: the one that comes back
-    is put beside it, and the memory refers to that.
+    If its reflection's path is in use by now, the restored reflection gets another path, and the memory refers to that.
 
     Args:
-        read: a file's content; None where there is none.
+        read: a file's content; None if it does not exist.
     """
     memory, reflection = trashed.memory, trashed.reflection
     edits = [TextEdit(name_of(memory.memory_id), in_trash, None)]

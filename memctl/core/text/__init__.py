@@ -1,1 +1,1 @@
-"""Rules for texts in natural language: which language it is, where sentences end, how a text is shortened."""
+"""Natural language: detecting the language, splitting sentences, shortening texts."""

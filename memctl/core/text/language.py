@@ -1,18 +1,18 @@
-"""Which language a text is in, as far as memctl writes it: English or Chinese."""
+"""The language of a text for memctl's own wording: English or Chinese."""
 
 from __future__ import annotations
 
 import re
 
 CHINESE = "\u4e00-\u9fff"
-"""The range of Chinese characters, for a class of a pattern."""
+"""The range of Chinese characters, for a regex class."""
 
 _CHINESE = f"[{CHINESE}]"
 _WORD = rf"[^\W\d_{CHINESE}][^\s{CHINESE}]*"
 
 
 def language_of(*texts: str) -> str:
-    """`zh` where there are more Chinese characters than words of other scripts, else `en`.
+    """`zh` if there are more Chinese characters than words of other scripts, else `en`.
 
     Chinese technical text is full of Latin names: "用 PostgreSQL 部署" is Chinese.
     """
@@ -23,5 +23,5 @@ def language_of(*texts: str) -> str:
 
 
 def has_chinese(text: str) -> bool:
-    """Whether there is any Chinese character."""
+    """Whether there is a Chinese character."""
     return not text.isascii() and re.search(_CHINESE, text) is not None

@@ -1,4 +1,4 @@
-"""Where the sentences of a text end."""
+"""Splits a text into sentences."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from memctl.core.text.language import CHINESE
 _BEFORE_NAMES = frozenset(
     "mr mrs ms mx dr prof rev gen capt lt sgt hon st mt ft vs cf fig nos approx ca e.g i.e esp incl resp tel".split()
 )
-"""Abbreviations that stand before what they belong to: no sentence ends with one."""
+"""Abbreviations that precede a name or number: no sentence ends with one."""
 
-_BEHIND_NAMES = frozenset(
+_AFTER_NAMES = frozenset(
     "inc corp ltd co llc plc bros jr sr etc dept ave blvd rd est mgr asst univ al hr hrs min sec ph.d".split()
 )
 _DATES = frozenset(
     "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun".split()
 )
-"""These and the abbreviations behind names end a sentence where the next one begins as sentences do."""
+"""These, and the abbreviations after names, end a sentence if the next text looks like the start of one."""
 
 _OPENS = (
     r"(?:I|I'\w+|We|We'\w+|My|Our|The|It|It's|He|She|They|You|Your|Please|This|That|That's|These|There|And|But|So|Also|"
@@ -37,19 +37,19 @@ _END = (
     r"|(?:[。！？；]|…{2})[。！？；…”’」』）》]*|\n+"
 )
 _REACH = 24
-_compiled = cache(re.compile)  # when a text is first split: most commands split none
+_compiled = cache(re.compile)  # at the first use: most commands split no text
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text with what ends them, each on one line."""
+    """The sentences of a text with their end marks, each on one line."""
     return [" ".join(text[begin:end].split()) for begin, end in spans(text)]
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
-    """From where to where each sentence stands, without the blanks around it. A line break ends a sentence."""
+    """The span of each sentence, without surrounding blanks. A line break ends a sentence."""
     begin = 0
     for end in _compiled(_END).finditer(text):
-        if end["mark"] and _goes_on(text, begin, end):
+        if end["mark"] and end.end() < len(text) and _goes_on(text, begin, end):
             continue
         yield from _trimmed(text, begin, end.end())
         begin = end.end()
@@ -64,14 +64,14 @@ def _trimmed(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(text: str, begin: int, end: re.Match[str]) -> bool:
-    """Whether a sentence goes on: behind an abbreviation, or in lower case behind an ellipsis or a quotation."""
+    """Whether a sentence continues: after an abbreviation, or in lower case after an ellipsis or a quotation."""
     if end["close"] or end["mark"] not in (".", "!", "?"):
         return _compiled(_LOWER_CASE).match(text, end.end()) is not None
     return end["mark"] == "." and _is_abbreviated(text, begin, end.start(), end.end())
 
 
 def _is_abbreviated(text: str, begin: int, dot: int, after: int) -> bool:
-    """Whether the dot belongs to an abbreviation, an initial or the number of an item."""
+    """Whether the dot belongs to an abbreviation, an initial or a list number."""
     before = text[max(begin, dot - _REACH) : dot]
     written = before.split()[-1].lstrip("(\"'[“‘") if before.split() else ""
     word = written.lower()
@@ -80,5 +80,5 @@ def _is_abbreviated(text: str, begin: int, dot: int, after: int) -> bool:
         return True
     if word == "no" or written.capitalize() in _DATES:
         return _compiled(_DIGIT).match(text, after) is not None or (written in _DATES and not opens)
-    short = word in _BEHIND_NAMES or _compiled(_LETTERS).fullmatch(word) or _compiled(_INITIAL).search(before)
+    short = word in _AFTER_NAMES or _compiled(_LETTERS).fullmatch(word) or _compiled(_INITIAL).search(before)
     return bool(short) and not opens

@@ -1,4 +1,4 @@
-"""A text made shorter: on one line, cut anywhere, at a word, or behind a sentence. What was cut ends in an ellipsis."""
+"""Shortens text: to one line, cut anywhere, at a word, or after a sentence. A cut text ends with an ellipsis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from memctl.core.text.sentences import spans
 
 
 def one_line(text: str) -> str:
-    """The text with every run of blanks and line breaks as one blank."""
+    """The text with each run of white space as one blank."""
     return " ".join(text.split())
 
 
@@ -16,7 +16,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text on one line, cut at a word where it is longer than `limit` characters."""
+    """The text on one line, cut at a word if it is longer than `limit` characters."""
     flat = one_line(text)
     if len(flat) <= limit:
         return flat
@@ -25,7 +25,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def first_sentences(text: str, limit: int) -> str:
-    """As many whole sentences from the start as fit, on one line; a single longer one is cut at a word."""
+    """As many complete sentences from the start as fit, on one line; a single longer one is cut at a word."""
     flat = one_line(text)
     if len(flat) <= limit:
         return flat

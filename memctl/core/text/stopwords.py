@@ -1,4 +1,4 @@
-"""Words that say nothing about what a question is about. They are taken out of questions only, never of memories."""
+"""Stop words; removed from questions only, never from memories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHINESE = """
 
 @cache
 def stop_terms() -> frozenset[str]:
-    """The stop words as search terms, prepared like every text."""
+    """The stop words as search terms, prepared like any text."""
     return _english() | frozenset(term for word in _CHINESE.split() for term in terms(word))
 
 
@@ -37,8 +37,8 @@ def _english() -> frozenset[str]:
 
 
 def is_stop(term: str) -> bool:
-    """Whether a term says nothing; a pair of two such characters does not either."""
-    if term.isascii():  # the others take an import that most questions do not need
+    """Whether a term is a stop word, or a pair of two such characters."""
+    if term.isascii():  # others need an import that most questions can avoid
         return term in _english()
     words = stop_terms()
     return term in words or (len(term) == 2 and term[0] in words and term[1] in words)

@@ -1,7 +1,7 @@
-"""The one preparation of text for full-text search, used for memories and questions alike.
+"""The preparation of text for full-text search, the same for memories and questions.
 
-Words of alphabetic scripts are folded and stemmed. Scripts written without spaces become single characters and pairs
-of neighbours, so that a Chinese word of two characters is found without a dictionary.
+Words of alphabetic scripts are folded and stemmed. Scripts without spaces become single characters and pairs of
+neighbours, so that a two-character Chinese word is found without a dictionary.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 LONGEST_TERM = 64
 
 REMEMBERED = 10_000
-"""Words whose stems are kept: texts repeat most of theirs."""
+"""The size of the cache of stems: texts repeat most of their words."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)*")
 
@@ -37,8 +37,9 @@ def _stemmer(language: str) -> Any:
 
 @cache
 def _patterns() -> Any:
-    """Segmentation by Unicode properties. `re` has none (its `\\w` drops Hindi vowel signs), and text in ASCII, for
-    which this import would be the largest part of a cold start, does not need them."""
+    """Segmentation by Unicode properties. `re` has none (its `\\w` drops Hindi vowel signs), and ASCII text does not
+    need
+    them: this import would be the largest part of a cold start."""
     import regex
 
     scripts = "|".join(rf"(?P<{name}>\p{{{name}}})" for name in _STEMMER_OF_SCRIPT)
@@ -53,8 +54,8 @@ def _patterns() -> Any:
 
 @cache
 def _latin_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """What `_patterns` would find in text of these characters alone, without its import: letters of Western and Central
-    Europe, punctuation, signs and emoji. Text that is not ASCII is mostly so."""
+    """The equivalent of `_patterns` for letters of Western and Central Europe, punctuation, signs and emoji, without
+    its import. Most non-ASCII text has only these characters."""
     return (
         re.compile("[\x00-\u017f\u2010-\u2027\u2030-\u205e\u20a0-\u20c0\u2190-\u23ff\u2500-\u2775\u2794-\u2bff\U0001f300-\U0001faff]*"),
         re.compile("[\u0300-\u036f](?<=[a-z\u00aa\u00ba\u00df-\u00f6\u00f8-\u017f].)[\u0300-\u036f]*"),
@@ -74,17 +75,17 @@ def terms(text: str) -> list[str]:
 
 
 def folded(text: str) -> str:
-    """A text in which each of its `words` stands as it is."""
+    """A text in which each of its `words` occurs literally."""
     if text.isascii():
         return text.lower()
-    whole = _folded(text)
+    result = _folded(text)
     known, accents, _ = _latin_patterns()
-    accents = accents if known.fullmatch(whole) else _patterns()[1]
-    return _unaccented(whole, accents).replace("’", "'")
+    accents = accents if known.fullmatch(result) else _patterns()[1]
+    return _unaccented(result, accents).replace("’", "'")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, folded and not stemmed; a script without spaces gives its characters."""
+    """The words of a text in order, folded but not stemmed; scripts without spaces give single characters."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     folded = _folded(text)
@@ -96,7 +97,7 @@ def words(text: str) -> list[str]:
 
 
 def runs(text: str) -> list[str]:
-    """The stretches of a text in scripts written without spaces, folded."""
+    """The runs of a text in scripts without spaces, folded."""
     folded = text if text.isascii() else _folded(text)
     if text.isascii() or _latin_patterns()[0].fullmatch(folded):
         return []
@@ -122,7 +123,7 @@ def _stem(word: str, language: str) -> str:
 
 
 def unicode_terms(text: str) -> Iterator[str]:
-    """As `terms`, by the rules for every script, which need an import."""
+    """Like `terms`, by the rules for all scripts, which need an import."""
     tokens, accents, _ = _patterns()
     for match in tokens.finditer(_unaccented(_folded(text), accents)):
         if run := match["run"]:
@@ -145,43 +146,43 @@ def _language(word: str) -> str:
 
 
 _FOREIGN = re.compile("[\u00aa-\u02af\u0370-\u1fff]")
-"""Letters of alphabets other than English's; scripts without spaces are among them, but have no words to take apart."""
+"""Letters of non-English alphabets; also of scripts without spaces, but those have no words to split."""
 
 _PIECE, _MARK = 3, "§"
-"""Characters in a piece of a word, and what marks one, which is in no term."""
+"""Characters in a piece of a word, and a mark for pieces, which occurs in no term."""
 
 
 def pieces(text: str) -> list[str]:
     """The words of a text in another language than English, in pieces of three characters.
 
-    Its forms of a word share pieces where no stemmer makes them one. On sentences in Russian and Hindi they add .03
-    to recall@10 beside the stems (docs/models.md).
+    Forms of a word share pieces where no stemmer maps them to one term. On sentences in Russian and Hindi this adds .03
+    to recall@10 in addition to stems (docs/models.md).
     """
-    folded = _folded(text)
-    if not _FOREIGN.search(folded):
+    if text.isascii() or not _FOREIGN.search(folded := _folded(text)):
         return []
     tokens, accents, _ = _patterns()
-    words = (match["word"] for match in tokens.finditer(_unaccented(folded, accents)))
+    matched = (match["word"] for match in tokens.finditer(_unaccented(folded, accents)))
+    words = (word.replace("'", "").replace("’", "") for word in matched if word)
     padded = [f"{_MARK}{word[:LONGEST_TERM]}{_MARK}" for word in words if word and not word.isdecimal()]
     return [_MARK + word[at : at + _PIECE] for word in padded for at in range(len(word) - _PIECE + 1)]
 
 
 def prepared(text: str) -> str:
-    """What is written into the full-text index."""
+    """The text written to the full-text index."""
     return " ".join([*terms(text), *pieces(text)])
 
 
 def length(prepared: str) -> int:
-    """How many terms a prepared text has, pieces not counted."""
+    """The number of terms in a prepared text, without pieces."""
     return sum(not term.startswith(_MARK) for term in prepared.split())
 
 
 def match_expression(words: list[str]) -> str:
-    """A full-text query for any of the terms; quoting makes every text legal."""
+    """A full-text query for any of the terms; quoting makes every text valid."""
     return " OR ".join(f'"{word}"' for word in dict.fromkeys(words) if '"' not in word)
 
 
 def similarity(one: frozenset[str], other: frozenset[str]) -> float:
-    """Share of terms two texts have in common (Jaccard), in [0, 1]."""
+    """Share of common terms of two texts (Jaccard), in [0, 1]."""
     common = len(one & other)
     return common / (len(one) + len(other) - common) if one or other else 0.0

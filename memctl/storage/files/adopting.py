@@ -1,6 +1,7 @@
-"""Adopting what this machine's user did not write: restored backups, another machine's share, logs of earlier versions.
+"""Adopting what this machine's user did not write: restored backups, data from another machine, logs of earlier
+versions.
 
-Everything is signed and put back to where it counts. Call it with the user's lock held.
+Everything is signed and put back in its place. Call it with the user's lock held.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from itertools import count
 from typing import Any
 
 from memctl.core.formats import codec, document
+from memctl.core.formats import sessions as form
 from memctl.core.json_merge import CONFLICTS
 from memctl.core.operations import INTENT, Operation
-from memctl.core.receipts import counted
-from memctl.storage.files import atomic, journal, local_state, receipts, sessions, watermark
+from memctl.core.receipts import counted, parsed
+from memctl.storage.files import atomic, journal, local_state, sessions, watermark
 from memctl.storage.files.layout import COUNTED, PRIVATE, UserFolder, path_of
 from memctl.storage.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
 from memctl.storage.files.signing import OPERATION, RECEIPT, unsigned
@@ -26,20 +28,19 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Adopted:
-    """What was adopted, and what stays as it is, each with the reason."""
+    """What was adopted, and what was left with the reason."""
 
     entries: tuple[Entry, ...] = ()
     left: tuple[tuple[Entry, str], ...] = ()
 
 
 def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
-    """Sign what this machine's user did not write, and put it back to where it counts.
+    """Sign what this machine's user did not write, and put it back in its place.
 
-    An operation that was never finished is put at the end of the log: recovery finishes it, or finds that it had not
-    begun.
+    An unfinished operation goes to the end of the log, where recovery completes or drops it.
 
     Raises:
-        StorageError, LockedError: something cannot be written; to adopt again goes on.
+        StorageError, LockedError: something cannot be written; adopting again continues.
     """
     folder.signer.prepare()
     local_state.set_aside(folder)
@@ -49,8 +50,8 @@ def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
 
 
 def take_back(folder: UserFolder, *, session_timeout: float) -> None:
-    """Put back what this machine's user wrote, and another user of the folder moved aside. What was cut off stays
-    there: nobody has to finish it twice."""
+    """Put back what this machine's user wrote and another user of the folder moved to `unverified/`. Unfinished
+    operations stay there: they must not be completed twice."""
     entries = list(local_state.aside(folder))
     own = [entry for entry in entries if local_state.is_own_entry(folder, entry)]
     ended = {line["op"] for e in own if (line := journal.parsed(e.data)) and line["phase"] != INTENT}
@@ -72,7 +73,7 @@ def _put_back(folder: UserFolder, planned: Adopted, session_timeout: float) -> N
 
 
 def plan(folder: UserFolder) -> Adopted:
-    """What would be adopted, and what cannot be; nothing is changed."""
+    """What `adopt` would adopt and leave; changes nothing."""
     entries = local_state.unverified(folder)
     refused = _refused_operations(folder, entries)
     reasons = [(entry, refused.get(_op(entry), "") or _unfit(folder, entry)) for entry in entries]
@@ -85,7 +86,7 @@ def _op(entry: Entry) -> str:
 
 
 def _refused_operations(folder: UserFolder, entries: Iterable[Entry]) -> dict[str, str]:
-    """Operations whose lines all stay as they are, with the reason."""
+    """Operations that cannot be adopted, with the reason."""
     lines = [line for e in entries if e.kind == OPERATIONS and (line := journal.parsed(e.data))]
     ended = {line["op"] for line in lines if line["phase"] != INTENT}
     begun = [line for line in lines if line["phase"] == INTENT]
@@ -93,7 +94,7 @@ def _refused_operations(folder: UserFolder, entries: Iterable[Entry]) -> dict[st
 
 
 def _foreign(folder: UserFolder, line: Line, ended: bool) -> str:
-    """Why an operation cannot be adopted; empty where it can."""
+    """Why an operation cannot be adopted; empty if it can."""
     try:
         operation = journal.from_json(line)
         texts = [(s.memory_id, text) for s in operation.records for text in (s.before, s.after) if text is not None]
@@ -104,13 +105,13 @@ def _foreign(folder: UserFolder, line: Line, ended: bool) -> str:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return "is not as memctl writes it"
     if operation.erases and not ended:
-        return "is a purge that was cut off: nothing brings back what it takes, so purge again what is to go"
+        return "an interrupted purge cannot be undone: purge again what you want to remove"
     return local_state.foreign_step(folder, operation)
 
 
 def _other_header(operation: Operation, ended: bool) -> bool:
-    """Whether an operation changes the fields beside the records otherwise than settling a conflict does: a tombstone
-    there takes a memory away for good."""
+    """Whether an operation changes the header other than by settling a conflict: a tombstone there removes a memory for
+    good."""
     before: dict[str, Any] = dict(operation.header[0]) if operation.header else {}
     after: dict[str, Any] = dict(operation.header[1]) if operation.header else {}
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
@@ -119,32 +120,32 @@ def _other_header(operation: Operation, ended: bool) -> bool:
 
 
 def _other_record(memory_id: str, text: str) -> bool:
-    """Whether a step's text is no record, or that of another id than the step names."""
+    """Whether a step's text is not a record, or a record with another id than the step's."""
     return codec.decode(json.loads(text)).memory_id != memory_id
 
 
 def _unfit(folder: UserFolder, entry: Entry) -> str:
-    """Why an entry cannot be adopted; empty where it can."""
+    """Why an entry cannot be adopted; empty if it can."""
     if entry.kind == OPERATIONS:
-        return "" if journal.parsed(entry.data) else "is no line of a log"
+        return "" if journal.parsed(entry.data) else "is not a line of a log"
     if entry.kind == RECEIPTS:
-        return "" if receipts.parsed(entry.data) else "is no receipt"
+        return "" if parsed(entry.data) else "is not a receipt"
     if entry.kind == UNKNOWN:
-        return "is no file of memctl's"
+        return "is not one of memctl's files"
     if entry.path.startswith(local_state.ASIDE) and entry.kind != SESSION and _is_taken(folder, entry):
-        return "another one stands in its place"
+        return "its path has another file"
     return "" if entry.kind in (COUNT, DRAFT) or local_state.is_object(entry.data) else "is not as memctl writes it"
 
 
 def _is_taken(folder: UserFolder, entry: Entry) -> bool:
-    """Whether something else stands where a file belongs; not where adopting it was cut off."""
+    """Whether the entry's path has another file already, which an interrupted adoption did not write."""
     target = local_state.origin(entry.path)
     there = atomic.read(folder.root / target)
     return there is not None and there != _own(folder, target, entry.data)
 
 
 def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
-    """Put operations into the log by their time; one that was never finished comes last, to be finished."""
+    """Merge operations into the log by time; an unfinished one comes last, so that recovery completes it."""
     own = [one for line in local_state.lines_of(folder.operations) if (one := journal.parsed(line))]
     known = {one["op"] for one in own if one["op"]}
     new = [one for line in lines if (one := journal.parsed(line)) and one["op"] not in known]
@@ -162,17 +163,22 @@ def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
 
 
 def _merged(new: Sequence[Line], own: Sequence[Line]) -> Iterator[Line]:
-    """Two logs as one, by the times in the ids of operations; each keeps its own order, whatever the clock did."""
+    """Two logs merged by the times in the ids of operations; each keeps its own order, whatever the clocks said."""
     waiting = deque(new)
     for line in own:
-        while waiting and waiting[0]["op"] <= line["op"]:
+        while waiting and _second(waiting[0]) <= _second(line):
             yield waiting.popleft()
         yield line
     yield from waiting
 
 
+def _second(line: Line) -> str:
+    """The part of an operation's id that is its time; the rest is random."""
+    return str(line["op"]).rpartition("_")[0]
+
+
 def _signed_line(folder: UserFolder, line: Line) -> bytes:
-    """A line, signed; the steps in it hold memctl's own files as they are signed, so that they can be undone."""
+    """A line, signed; steps that name memctl's own files have them signed too, so that they can be undone."""
     plain = {name: value for name, value in line.items() if name != "mac"}
     if plain["phase"] == INTENT:
         operation = journal.from_json(plain)
@@ -186,7 +192,7 @@ def _signed_line(folder: UserFolder, line: Line) -> bytes:
 
 
 def _own(folder: UserFolder, path: str, data: bytes | None) -> bytes | None:
-    """A file's content as this machine's user would have written it."""
+    """The content of a file, signed if it must be."""
     if data is None or not path.startswith((PRIVATE, "sessions/")) or local_state.is_own(folder, path, data):
         return data
     if not local_state.is_object(data):  # as earlier versions wrote it
@@ -205,7 +211,7 @@ def _adopt_receipts(folder: UserFolder, lines: Sequence[bytes]) -> None:
 
 
 def _adopt_file(folder: UserFolder, entry: Entry) -> None:
-    """Sign a file, in its place; a session may have changed since it was looked at."""
+    """Sign a file in its place; a session may have changed meanwhile."""
     data = atomic.read(folder.root / entry.path, folder.root)
     target = local_state.origin(entry.path)
     if data is not None and entry.kind == SESSION and _is_taken(folder, entry) and target != entry.path:
@@ -219,7 +225,7 @@ def _adopt_file(folder: UserFolder, entry: Entry) -> None:
 
 
 def _take_texts_back(folder: UserFolder, path: str, target: str) -> None:
-    """What was offloaded for a session comes back with it, if it comes back under its name; else it stays aside."""
+    """Move a session's offloaded texts back with it, if it keeps its name; otherwise they stay."""
     aside, place = (folder.root / each.removesuffix(".json") for each in (path, target))
     texts = aside.with_name(f"{aside.name}.d")
     if target.startswith("sessions/") and texts.is_dir() and aside.name == place.name:
@@ -229,13 +235,11 @@ def _take_texts_back(folder: UserFolder, path: str, target: str) -> None:
 
 
 def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, bytes]:
-    """A session under an id that is free: another one has begun in its place."""
+    """A session with a free id, because another session now has its own."""
     stem, session = path.removesuffix(".json"), json.loads(data)
     for number in count(2):
         target = f"{stem}-{number}.json"
-        renamed = sessions.encoded(
-            {**session, "sessionId": f"{stem}-{number}".removeprefix("sessions/")}, "the session"
-        )
+        renamed = form.encoded({**session, "sessionId": f"{stem}-{number}".removeprefix("sessions/")}, "the session")
         there = atomic.read(folder.root / target)
         if there is None or there == _own(folder, target, renamed):
             break
@@ -243,7 +247,7 @@ def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, b
 
 
 def _forget_lines(folder: UserFolder, kept: Sequence[Entry]) -> None:
-    """Take what was adopted out of the logs that were moved aside."""
+    """Remove the adopted lines from the logs in `unverified/`."""
     for log, _, kind in local_state.logs(folder):
         path = folder.unverified / log.name
         name = path.relative_to(folder.root).as_posix()

@@ -15,7 +15,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedWriter
 from pathlib import Path
@@ -30,14 +30,14 @@ UNSURE = "It is written, but it is not certain that it outlasts a power cut. Loo
 """Hint of an error that comes after the change was made."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_PATH", 0)
-"""How a folder is opened to look names up in it: that must work where its list of names may not be read."""
+"""How a folder is opened to look up names in it, even if its list of names may not be read."""
 
 _NO_SWAP = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.ENOENT}
-"""What a system says that cannot swap two names, or a path that has gone since."""
+"""Errors of a system that cannot swap two names, or of a path that has disappeared."""
 
 
 def fsync_directory(path: Path) -> None:
-    """Make names in a directory durable."""
+    """Make the names in a directory durable."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -47,7 +47,7 @@ def fsync_directory(path: Path) -> None:
 
 @contextmanager
 def _folder_of(path: Path, root: Path | None) -> Iterator[int]:
-    """The folder a file lies in, opened; from `root` on without following links."""
+    """The folder of a file, opened; below `root`, no link is followed."""
     handle = os.open(path.parent if root is None else root, _FOLDER)
     try:
         for name in path.parent.relative_to(root).parts if root else ():
@@ -60,7 +60,7 @@ def _folder_of(path: Path, root: Path | None) -> Iterator[int]:
 
 
 def make_directory(path: Path, root: Path | None = None) -> None:
-    """Create a directory and its parents (those below `root`), private to the owner."""
+    """Create a directory and its parents (only those below `root`), private to the owner."""
     with writing(path):
         if path == root or path.is_dir():
             return
@@ -68,7 +68,7 @@ def make_directory(path: Path, root: Path | None = None) -> None:
     try:
         with _folder_of(path, root) as place:
             os.mkdir(path.name, DIRECTORY_MODE, dir_fd=place)
-        with suppress(PermissionError):  # a parent that may be written and not read
+        with suppress(PermissionError):  # the parent may be writable but not readable
             fsync_directory(path.parent)
     except FileExistsError:
         if not path.is_dir():
@@ -79,7 +79,7 @@ def make_directory(path: Path, root: Path | None = None) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Raises what the system refuses in the block as memctl's own error about `path`."""
+    """Raise system errors in the block as memctl's own error about `path`."""
     try:
         yield
     except OSError as problem:
@@ -87,10 +87,10 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def confirm(path: Path) -> None:
-    """Make durable that `path` has the name it has, or none any more.
+    """Make the name of `path`, or its absence, durable.
 
     Raises:
-        StorageError: it is done, and may not outlast a power cut.
+        StorageError: the change is made, but may not outlast a power cut.
     """
     try:
         fsync_directory(path.parent)
@@ -100,7 +100,7 @@ def confirm(path: Path) -> None:
 
 
 def storage_error(problem: OSError, path: Path) -> StorageError:
-    """The system's refusal in a sentence, with what to do."""
+    """A system error as an error that says what to do."""
     hints = {
         28: "Free some space and run the command again.",
         122: "The disk quota is used up: free some space and run the command again.",
@@ -113,10 +113,10 @@ def storage_error(problem: OSError, path: Path) -> StorageError:
 
 
 def read(path: Path, root: Path | None = None) -> bytes | None:
-    """The bytes of a file of a store, None where there is none.
+    """The bytes of a file in a store; None if it does not exist.
 
     Raises:
-        StorageError: it is there and cannot be read, or is no regular file: unreadable is never taken for empty.
+        StorageError: the file exists but cannot be read, or is not a regular file.
     """
     if root is None:
         return _read(path, regular)
@@ -129,7 +129,7 @@ def read(path: Path, root: Path | None = None) -> bytes | None:
 
 
 def read_given(path: Path) -> bytes | None:
-    """As `read`, for a file that the user has named: it may be a link, or a pipe."""
+    """Like `read`, for a file that the user named: it may be a link or a pipe."""
     return _read(path, None)
 
 
@@ -146,10 +146,10 @@ def _read(path: Path, opener: Callable[[str, int], int] | None) -> bytes | None:
 
 
 def regular(name: str, flags: int, folder: int | None = None) -> int:
-    """Opener for files of a store: a link may lead anywhere, a pipe is waited for, a device never ends.
+    """Opener for files of a store. A link could lead anywhere, a pipe would block, a device never ends.
 
     Raises:
-        OSError: ELOOP for a link, ENXIO for anything else that is no regular file.
+        OSError: ELOOP for a link, ENXIO for anything else that is not a regular file.
     """
     handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE_MODE, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -159,10 +159,10 @@ def regular(name: str, flags: int, folder: int | None = None) -> int:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is there and is no regular file.
+    """Check that a path is free or a regular file.
 
     Raises:
-        StorageError: it is a link, a folder, a pipe, a device.
+        StorageError: it is a link, a folder, a pipe or a device.
     """
     with writing(path):
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
@@ -170,7 +170,7 @@ def check_regular(path: Path) -> None:
 
 
 def unread(problem: OSError, path: Path) -> StorageError:
-    """The system's refusal to read, with what to do."""
+    """An error of reading as an error that says what to do."""
     if problem.errno in _NO_FILES:
         return StorageError(f"cannot read {path}: {_NO_FILE}")
     reason = os.strerror(problem.errno) if problem.errno else str(problem)
@@ -179,17 +179,36 @@ def unread(problem: OSError, path: Path) -> StorageError:
 
 _NO_FILE = "it is not a regular file (put the real file there)"
 _NO_FILES = (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP)
-"""What the system says of links, of pipes without a reader, of sockets."""
+"""Errors for links, pipes without a reader, and sockets."""
 
 
-def replace(path: Path, data: bytes, *, keep: Path | None = None, root: Path | None = None) -> os.stat_result:
-    """Put `data` at `path` as a whole or not at all, and return the new file's stat.
-
-    Args:
-        keep: where to leave the file that was displaced, if the system can swap names atomically.
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file in a store, one by one, with their ends; none if the file does not exist.
 
     Raises:
-        StorageError: nothing was changed; or it was, and the hint is `UNSURE`.
+        StorageError: as `read`.
+    """
+    try:
+        with open(path, "rb", opener=regular) as file:
+            for line in file:
+                yield from line.splitlines(keepends=True)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise unread(problem, path) from None
+
+
+def replace(
+    path: Path, data: bytes | Iterable[bytes], *, keep: Path | None = None, root: Path | None = None
+) -> os.stat_result:
+    """Write `data` to `path` as a whole or not at all; returns the new file's stat.
+
+    Args:
+        data: the content, or its parts in order.
+        keep: where to keep the replaced file, if the system can swap names atomically.
+
+    Raises:
+        StorageError: nothing was changed; or, if the hint is `UNSURE`, it was.
     """
     refuse_link(path)
     make_directory(path.parent, root)
@@ -203,7 +222,7 @@ def replace(path: Path, data: bytes, *, keep: Path | None = None, root: Path | N
                 with _folder_of(keep, root) as aside:
                     _move(temporary, path, place, keep.name, aside)
         except OSError:
-            with suppress(OSError):  # else the next writer clears it away
+            with suppress(OSError):  # otherwise the next writer removes it
                 os.unlink(temporary, dir_fd=place)
             raise
     confirm(path)
@@ -211,7 +230,7 @@ def replace(path: Path, data: bytes, *, keep: Path | None = None, root: Path | N
 
 
 def create(path: Path, data: bytes) -> bool:
-    """Put `data` at `path` if there is nothing yet; False where somebody else was first.
+    """Write `data` to `path` if the path is free; False if another process was first.
 
     Raises:
         StorageError: as `replace`.
@@ -232,13 +251,13 @@ def create(path: Path, data: bytes) -> bool:
 
 
 def discard(temporary: Path) -> None:
-    """Remove a temporary file; where the system refuses, the next writer clears it away."""
+    """Remove a temporary file; on an error, the next writer removes it."""
     with suppress(OSError):
         temporary.unlink(missing_ok=True)
 
 
 def refuse_link(path: Path) -> None:
-    """A symbolic link in a store may point anywhere: never write through one."""
+    """Refuse to write through a symbolic link, which may point anywhere."""
     with writing(path):
         link = path.is_symlink()
     if link:
@@ -253,10 +272,11 @@ def _mode_for(name: str, folder: int) -> int:
         return FILE_MODE
 
 
-def _write_new(name: str, data: bytes, mode: int, folder: int | None = None) -> os.stat_result:
+def _write_new(name: str, data: bytes | Iterable[bytes], mode: int, folder: int | None = None) -> os.stat_result:
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE, dir_fd=folder)
     try:
-        write_all(handle, data)
+        for block in (data,) if isinstance(data, bytes) else _blocks(data):
+            write_all(handle, block)
         if mode != FILE_MODE:
             os.fchmod(handle, mode)
         os.fsync(handle)
@@ -265,15 +285,31 @@ def _write_new(name: str, data: bytes, mode: int, folder: int | None = None) -> 
         os.close(handle)
 
 
+_BLOCK = 1024 * 1024
+
+
+def _blocks(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in larger blocks, each worth a system call."""
+    held: list[bytes] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part)
+        if size >= _BLOCK:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
 def write_all(handle: int, data: bytes) -> None:
-    """Write everything: one call may write less than it was given."""
+    """Write all bytes: one call may write fewer than it got."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
 
 
 def _move(temporary: str, path: Path, place: int, keep: str, aside: int) -> None:
-    """Give a new file its name; what had that name goes to `keep`, where the system can swap."""
+    """Rename a new file into place; the replaced file goes to `keep`, if the system can swap names."""
     there = os.access(path.name, os.F_OK, dir_fd=place, follow_symlinks=False)
     if not there or not _exchange(temporary, path.name, place):
         os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
@@ -286,10 +322,10 @@ def _move(temporary: str, path: Path, place: int, keep: str, aside: int) -> None
 
 
 def _swap_back(temporary: str, path: Path, place: int, problem: OSError) -> None:
-    """Undo a swap whose displaced file cannot be moved aside.
+    """Undo a swap whose replaced file cannot be moved to `keep`.
 
     Raises:
-        StorageError: that is refused too. The file stays under its temporary name: it may hold what a person saved.
+        StorageError: the swap cannot be undone either. The file keeps its temporary name: it may hold a hand edit.
     """
     with suppress(OSError):
         if _exchange(temporary, path.name, place):
@@ -298,10 +334,10 @@ def _swap_back(temporary: str, path: Path, place: int, problem: OSError) -> None
 
 
 def _exchange(first: str, second: str, folder: int) -> bool:
-    """Swap two names of a folder in one step; False where the system or the file system cannot.
+    """Swap two names in a folder in one step; False if the system or the file system cannot.
 
     Raises:
-        OSError: it can, and does not.
+        OSError: it can, but failed.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -319,8 +355,8 @@ def _exchange(first: str, second: str, folder: int) -> bool:
 
 
 def unshare(path: Path, root: Path | None = None) -> None:
-    """Before a file is written in place: if it has another name elsewhere, give it a file of its own. A hard link may
-    lead into a snapshot, or have been made by somebody who prepared the folder.
+    """Give a file with several names (hard links) a copy of its own before it is written in place: another name may
+    belong to a snapshot, or be planted.
 
     Raises:
         StorageError: as `replace`.
@@ -332,10 +368,10 @@ def unshare(path: Path, root: Path | None = None) -> None:
 
 
 def append(path: Path, data: bytes, root: Path | None = None) -> None:
-    """Add `data` at the end of a log and make it durable.
+    """Append `data` to a log and make it durable.
 
     Raises:
-        StorageError: the log may hold a torn last line, which readers skip.
+        StorageError: the log may now end with a torn line, which readers skip.
     """
     refuse_link(path)
     make_directory(path.parent, root)
@@ -356,7 +392,7 @@ def append(path: Path, data: bytes, root: Path | None = None) -> None:
 
 
 def remove(path: Path, root: Path | None = None) -> None:
-    """Delete a file for good; one that is not there is fine.
+    """Delete a file for good, if it exists.
 
     Raises:
         StorageError: as `replace`.
@@ -370,10 +406,10 @@ def remove(path: Path, root: Path | None = None) -> None:
 
 
 def move(path: Path, target: Path, root: Path | None = None) -> None:
-    """Give a file another name below `root`; nothing where there is no such file.
+    """Rename a file below `root`, if it exists.
 
     Raises:
-        StorageError: nothing was moved; or it was, and the hint is `UNSURE`.
+        StorageError: nothing was moved; or, if the hint is `UNSURE`, it was.
     """
     with writing(path), suppress(FileNotFoundError), _folder_of(path, root) as place, _folder_of(target, root) as other:
         os.replace(path.name, target.name, src_dir_fd=place, dst_dir_fd=other)
@@ -382,10 +418,10 @@ def move(path: Path, target: Path, root: Path | None = None) -> None:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """A private file, durable once its folder is synced; for what lies in a folder nobody uses yet.
+    """Write a private file in a folder that nobody uses yet; durable once the folder is synced.
 
     Raises:
-        StorageError: something is there already, or the system refuses.
+        StorageError: the path is taken, or cannot be written.
     """
     make_directory(path.parent)
     try:
@@ -396,7 +432,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 @contextmanager
 def streamed(path: Path) -> Iterator[BufferedWriter]:
-    """A private file to write piece by piece, which takes its place as a whole when all is written, or not at all."""
+    """A private file to write piece by piece; it takes its place when all is written, or not at all."""
     refuse_link(path)
     temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
     try:
@@ -413,10 +449,10 @@ def streamed(path: Path) -> Iterator[BufferedWriter]:
 
 
 def move_directory(source: Path, target: Path) -> None:
-    """Rename a folder to where nothing is, durably.
+    """Rename a folder to a free path, durably.
 
     Raises:
-        StorageError: nothing was moved; or it was, and the hint is `UNSURE`.
+        StorageError: nothing was moved; or, if the hint is `UNSURE`, it was.
     """
     with writing(target):
         source.rename(target)

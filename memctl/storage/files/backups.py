@@ -1,4 +1,4 @@
-"""Files as they were before `doctor --fix` changed them: folders in the form of a user's; a few stay."""
+"""Files as they were before `doctor --fix` changed them, in folders like a user's; the last few are kept."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from memctl.storage.files.layout import UserFolder
 MOST = 10
 
 Keep = Callable[[str, bytes], None]
-"""Keeps a file, by its path in the user's folder, as it was."""
+"""Keeps the present content of a file, by its path in the user's folder."""
 
 
 def listed(folder: UserFolder) -> list[Path]:
-    """The backups there are, the oldest first."""
+    """The backups, oldest first."""
     return sorted(folder.displaced.glob("doctor-*"), key=lambda path: (path.stat().st_mtime_ns, path.name))
 
 
 def keeper(folder: UserFolder, now: datetime) -> Keep:
-    """A new backup, which begins with the first file it keeps; of a file given twice the first version stays."""
+    """A new backup, created with the first file that it keeps; the first version of a file counts."""
     name = f"doctor-{now:%Y%m%d%H%M%S}"
     taken = {path.name for path in listed(folder)}
     where = folder.displaced / next(one for n in count(1) if (one := f"{name}-{n}" if n > 1 else name) not in taken)

@@ -1,17 +1,17 @@
-"""Plan which bytes of `memory.json` change, given where the records concerned stand."""
+"""Which bytes of `memory.json` change, given the positions of the records."""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from memctl.core.formats.document import (
+    Array,
     Document,
-    RawRecord,
     Splice,
     apply_splices,
     cut,
@@ -24,16 +24,20 @@ from memctl.core.models import Memory
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 
+Place = tuple[int, int]
+"""The first byte of a record, and the byte after its last."""
+
+
 @dataclass(frozen=True)
 class Plan:
-    """Where records stand and where new ones go.
+    """Positions of records and of new ones.
 
     Args:
-        places: (start, end) in bytes of the existing records that are replaced, removed or built upon.
+        places: (start, end) in bytes of existing records that are replaced, removed or used as anchors.
         anchors: for each new record's id, the id of the record it follows; None puts it first.
-        array: offsets of the `[` and `]` of `memories`; needed only where an anchor is None or nothing stays.
-        repeated: where further records with the ids that are removed stand.
-        nothing_stays: whether every record of the array goes.
+        array: offsets of the `[` and `]` of `memories`; needed only if an anchor is None or nothing stays.
+        repeated: positions of further records with the removed ids.
+        nothing_stays: whether every record of the array is removed.
     """
 
     places: Mapping[str, tuple[int, int]]
@@ -44,7 +48,7 @@ class Plan:
 
 
 def order_key(memory: Memory) -> tuple[datetime, str]:
-    """Records stand in time order, then by id; one without a date sorts first."""
+    """The sort key of records: time, then id; a record without a date comes first."""
     return (memory.created_at or BEGINNING, memory.memory_id)
 
 
@@ -75,8 +79,8 @@ def edited(data: bytes, plan: Plan, texts: Mapping[str, bytes], removes: Sequenc
     """The new content of the file.
 
     Args:
-        texts: JSON of each record put, by id.
-        removes: ids to take out.
+        texts: the JSON of each record to put, by id.
+        removes: ids to remove.
     """
     if plan.nothing_stays:
         return apply_splices(data, [fill(plan.array, [texts[mid] for mid in plan.anchors])])
@@ -94,20 +98,21 @@ def edited(data: bytes, plan: Plan, texts: Mapping[str, bytes], removes: Sequenc
     return apply_splices(data, splices)
 
 
-def without(
-    data: bytes, document: Document, going: Sequence[RawRecord], changed: Sequence[tuple[RawRecord, bytes]]
-) -> bytes:
-    """The file without some records, and with others in other words; every other byte stays."""
-    if len(going) == len(document.records):
-        return apply_splices(data, [fill(document.array, [])])
-    places = sorted((record.start, record.start + len(record.raw)) for record in going)
-    splices = [cut(data, start, end) for start, end in _runs(data, places)]
-    splices += [Splice(record.start, record.start + len(record.raw), raw) for record, raw in changed]
+def without(data: bytes, going: Sequence[Place] | None, changed: Mapping[Place, bytes], array: Array) -> bytes:
+    """The file without some records and with others replaced; every other byte stays.
+
+    Args:
+        going: the positions of the records to remove; None for all.
+    """
+    if going is None:
+        return apply_splices(data, [fill(array, [])])
+    splices = [cut(data, start, end) for start, end in _runs(data, sorted(going))]
+    splices += [Splice(start, end, raw) for (start, end), raw in changed.items()]
     return apply_splices(data, splices)
 
 
 def _runs(data: bytes, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join neighbours, with nothing but a comma between them, into one stretch to cut."""
+    """Join positions that are separated only by a comma, so that they are cut as one."""
     runs: list[tuple[int, int]] = []
     for start, end in places:
         if runs and data[runs[-1][1] : start].strip() == b",":
@@ -117,14 +122,22 @@ def _runs(data: bytes, places: Sequence[tuple[int, int]]) -> list[tuple[int, int
     return runs
 
 
-def rebuilt(header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
+def rebuilt(header: Mapping[str, Any], raws: Iterable[bytes]) -> bytes:
     """A whole file with a changed header; each record keeps its bytes."""
+    return b"".join(rebuilt_parts(header, raws))
+
+
+def rebuilt_parts(header: Mapping[str, Any], raws: Iterable[bytes]) -> Iterator[bytes]:
+    """Like `rebuilt`, part by part."""
     fields = [
         f"  {json.dumps(n, ensure_ascii=False)}: {_header_value(v)}" for n, v in header.items() if n != "memories"
     ]
-    body = b"\n    " + b",\n    ".join(raws) + b"\n  " if raws else b""
-    lead = ",\n".join([*fields, '  "memories": ['])
-    return b"{\n" + lead.encode() + body + b"]\n}\n"
+    yield b"{\n" + ",\n".join([*fields, '  "memories": [']).encode()
+    separator = b"\n    "
+    for raw in raws:
+        yield separator + raw
+        separator = b",\n    "
+    yield b"\n  ]\n}\n" if separator.startswith(b",") else b"]\n}\n"
 
 
 def _header_value(value: Any) -> str:

@@ -1,24 +1,23 @@
-"""The operation log: what every change did, before and after. Crash recovery, undo and history read the same lines.
+"""The operation log: every change with its before and after. Crash recovery, undo and history read it.
 
-A line `{"op": …, "phase": "intent", …}` is durable before the first file is touched, and `{"op": …, "phase": "done"}`
-follows when all are written. So at most the last intent can be unfinished, and it holds all that is needed to finish.
+A line `{"op": …, "phase": "intent", …}` is durable before the first file is changed; `{"op": …, "phase": "done"}`
+follows when all are written. So only the last intent can be unfinished, and it holds everything needed to finish it.
 
-Every line is signed, and only lines that this machine's user wrote are read: see `signing`.
+Every line is signed; lines that this machine's user did not write are ignored (see `signing`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from memctl.core.formats.codec import pack, unpack
-from memctl.core.models import LogLine
-from memctl.core.operations import INTENT, Operation, RecordStep, TextStep
+from memctl.core import operations
+from memctl.core.operations import INTENT, Operation
 from memctl.errors import MemctlError
 from memctl.storage.files import atomic, layout, watermark
 from memctl.storage.files.layout import UserFolder
@@ -26,7 +25,7 @@ from memctl.storage.files.signing import OPERATION
 
 DONE, DROPPED = "done", "dropped"
 TRIMMED = "trimmed"
-"""Phase of the first line of a log that has lost what was older."""
+"""Phase of the first line of a log whose older lines were dropped."""
 
 _CHUNK = 65536
 _LOOKED_AT = 8
@@ -36,7 +35,7 @@ def write_intent(folder: UserFolder, operation: Operation) -> Operation:
     """Make the operation durable before it begins; returns it with its number.
 
     Raises:
-        StorageError: it cannot be written, or not be signed.
+        StorageError: it cannot be written or signed.
     """
     folder.signer.prepare()
     _cut_torn_line(folder.operations)
@@ -47,9 +46,9 @@ def write_intent(folder: UserFolder, operation: Operation) -> Operation:
 
 
 def finish(folder: UserFolder, operation: Operation, phase: str = DONE) -> None:
-    """Note that the operation is complete (or was dropped).
+    """Log that the operation is complete, or was dropped.
 
-    Not synced, and never an error: the change itself is on disk, and the next opening finds out the same.
+    This is not synced and never fails: the change is on disk, and the next recovery comes to the same result.
     """
     try:
         _cut_torn_line(folder.operations)
@@ -62,7 +61,7 @@ def finish(folder: UserFolder, operation: Operation, phase: str = DONE) -> None:
 
 
 def _last_number(folder: UserFolder) -> int:
-    """The number of the newest operation in the log, 0 where none has one."""
+    """The number of the newest operation in the log; 0 if no operation has one."""
     numbers = (line.get("n") for line in islice(_newest(folder), _LOOKED_AT))
     return next((number for number in numbers if isinstance(number, int)), 0)
 
@@ -72,12 +71,12 @@ def _line(folder: UserFolder, value: Mapping[str, Any]) -> bytes:
 
 
 def plain_line(value: Mapping[str, Any]) -> bytes:
-    """A line as it is signed, without its end."""
+    """A line in the form that is signed, without its newline."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def _cut_torn_line(path: Path) -> None:
-    """Cut a torn last line: its operation never began."""
+    """Cut off a torn last line: its operation never began."""
     atomic.unshare(path)
     try:
         with open(path, "rb+", opener=atomic.regular) as log:
@@ -107,29 +106,29 @@ def _last_line_start(log: Any, end: int) -> int:
 
 
 def unfinished(folder: UserFolder) -> Operation | None:
-    """The operation that was under way when a process died, if there is one. Reads the last lines only.
+    """The operation that was interrupted when a process died, or None. Reads the last lines only.
 
-    Behind it may lie what a power cut left of lines that were not synced, and what others put there.
+    After it, the log may have unsynced lines that a power cut damaged, and lines that others wrote.
     """
     newest = next(_newest(folder), None)
     return _operation(newest) if newest and newest["phase"] == INTENT else None
 
 
 def last(folder: UserFolder) -> Operation | None:
-    """The newest operation in the log, whatever became of it."""
+    """The newest operation in the log, finished or not."""
     operations = [operation for line in _lines(folder) if line["phase"] == INTENT and (operation := _operation(line))]
     return operations[-1] if operations else None
 
 
 def _newest(folder: UserFolder) -> Iterator[dict[str, Any]]:
-    """The newest verified lines, the last one first."""
+    """The verified lines, newest first."""
     for line in islice(_from_the_end(folder.operations), _LOOKED_AT):
         if entry := verified(folder, line):
             yield entry
 
 
 def _from_the_end(path: Path) -> Iterator[bytes]:
-    """The whole lines, the last one first."""
+    """The complete lines, last one first."""
     try:
         with open(path, "rb", opener=atomic.regular) as log:
             end = log.seek(0, os.SEEK_END)
@@ -146,37 +145,67 @@ def _from_the_end(path: Path) -> Iterator[bytes]:
         raise atomic.unread(problem, path) from None
 
 
-def read(folder: UserFolder) -> list[Operation]:
-    """All operations that took effect, oldest first."""
+def read(folder: UserFolder, memory_id: str = "") -> list[Operation]:
+    """All operations that took effect, oldest first; with an id, those that changed its record."""
     operations: dict[str, Operation] = {}
     phases: dict[str, str] = {}
-    for line in _lines(folder):
+    for line in _lines_about(folder, memory_id, operations) if memory_id else _lines(folder):
         if line["phase"] != INTENT:
             phases[line["op"]] = line["phase"]
-        elif operation := _operation(line):
+        elif (operation := _operation(line)) and (not memory_id or operation.touches(memory_id)):
             operations[operation.op] = operation
     return [operation for op, operation in operations.items() if phases.get(op) == DONE]
 
 
+_INTENT = b'"phase":"intent"'
+
+
+def _lines_about(folder: UserFolder, memory_id: str, known: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The lines that may concern a memory, and those with the outcome of the operations in `known`. Others are not
+    parsed: a log can be long."""
+    spelled = json.dumps(memory_id, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    def wanted(raw: bytes) -> bool:
+        return spelled in raw if _INTENT in raw else any(op.encode() in raw for op in known)
+
+    return _lines(folder, wanted)
+
+
+def newest_operations(folder: UserFolder, count: int) -> list[Operation]:
+    """The last operations that took effect, oldest first."""
+    newest_first: list[Operation] = []
+    phases: dict[str, str] = {}
+    for raw in _from_the_end(folder.operations):
+        line = verified(folder, raw)
+        if line and line["phase"] != INTENT:
+            phases.setdefault(line["op"], line["phase"])
+        elif line and phases.get(line["op"]) == DONE and (operation := _operation(line)):
+            newest_first.append(operation)
+            if len(newest_first) == count:
+                break
+    return newest_first[::-1]
+
+
 def newest(folder: UserFolder) -> str:
-    """The id of the newest operation that is known to be finished; empty where there is none."""
+    """The id of the newest finished operation; empty if there is none."""
     return next((line["op"] for line in _newest(folder) if line["phase"] == DONE), "")
 
 
 def since(folder: UserFolder, op: str) -> list[Operation]:
-    """The operations after the one with that id, oldest first; one that is still under way is the last of them.
+    """The operations after the one with this id, oldest first, including an unfinished last one.
 
-    All of the log where it does not hold that operation: it loses the oldest lines first.
+    The whole log if it does not have that operation: the oldest lines are dropped first.
     """
     under_way = unfinished(folder)
     operations = [*read(folder), *((under_way,) if under_way else ())]
     return operations[next((at for at, operation in enumerate(operations, 1) if operation.op == op), 0) :]
 
 
-def _lines(folder: UserFolder) -> Iterator[dict[str, Any]]:
+def _lines(folder: UserFolder, wanted: Callable[[bytes], bool] = bool) -> Iterator[dict[str, Any]]:
+    """The verified lines, oldest first; `wanted` skips some by their bytes."""
     try:
         with open(folder.operations, "rb", opener=atomic.regular) as log:
-            yield from (entry for line in log if (entry := verified(folder, line)))
+            yield from (entry for line in log if wanted(line) and (entry := verified(folder, line)))
     except FileNotFoundError:
         return
     except OSError as problem:
@@ -184,12 +213,12 @@ def _lines(folder: UserFolder) -> Iterator[dict[str, Any]]:
 
 
 def verified(folder: UserFolder, line: bytes) -> dict[str, Any] | None:
-    """A line of the log, if this machine's user wrote it."""
+    """A line of the log, parsed, if this machine's user wrote it; else None."""
     return parsed(line) if folder.signer.verifies(OPERATION, line) else None
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
-    """What a line says, whoever wrote it; None where it is no line of a log."""
+    """A line, parsed, whoever wrote it; None if it is not a line of a log."""
     try:
         entry = json.loads(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
@@ -199,7 +228,7 @@ def parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _operation(line: Mapping[str, Any]) -> Operation | None:
-    """The operation of an intent's line; None where a later version of memctl wrote it."""
+    """The operation in an intent line; None if a later version of memctl wrote it."""
     try:
         return from_json(line)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -209,8 +238,7 @@ def _operation(line: Mapping[str, Any]) -> Operation | None:
 def trim(folder: UserFolder, limit: int) -> None:
     """Drop the oldest operations so that the log stays below `limit` bytes; call it with the lock held.
 
-    The last one stays if it is not larger than that by itself. A log that cannot be trimmed (no room for the copy) is
-    trimmed another time.
+    The last operation stays unless it alone is larger. On an error, such as a full disk, nothing is dropped.
     """
     path = folder.operations
     try:
@@ -227,61 +255,26 @@ def trim(folder: UserFolder, limit: int) -> None:
 
 
 def _last_operation(data: bytes) -> int:
-    """Where the last operation begins: with the line before the last one."""
+    """Where the last operation begins: at the line before the last one."""
     end = data.rfind(b"\n", 0, len(data) - 1)
     return data.rfind(b"\n", 0, max(end, 0)) + 1
 
 
 def trimmed(folder: UserFolder) -> bool:
-    """Whether the log has lost what was older than its first operation."""
+    """Whether older operations were dropped from the log."""
     first = next(_lines(folder), None)
     return first is not None and first["phase"] == TRIMMED
 
 
 def to_json(operation: Operation) -> dict[str, Any]:
-    return {
-        "op": operation.op,
-        "phase": operation.phase,
-        **({"n": operation.number, "place": operation.place} if operation.number else {}),
-        "at": operation.at,
-        "command": operation.command,
-        "records": [[s.memory_id, s.before, s.after] for s in operation.records],
-        "files": [[layout.path_of(s.name), pack(s.before), pack(s.after)] for s in operation.texts],
-        **({"lines": [[s.log, s.line.decode(), s.added] for s in operation.lines]} if operation.lines else {}),
-        **({"header": list(operation.header)} if operation.header else {}),
-        **({"undoes": operation.undoes} if operation.undoes else {}),
-        **({"redoes": operation.redoes} if operation.redoes else {}),
-        **({"erases": [list(part) for part in operation.erases]} if operation.erases else {}),
-    }
+    """An operation as its intent line has it: with the paths of texts."""
+    return operations.to_json(operation, layout.path_of)
 
 
 def from_json(entry: Mapping[str, Any]) -> Operation:
-    """An intent's operation.
+    """The operation of an intent line.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is not as memctl writes it.
+        KeyError, TypeError, ValueError, AttributeError: memctl did not write it like this.
     """
-    header = entry.get("header")
-    _check_types(entry, header)
-    return Operation(
-        op=entry["op"],
-        at=entry["at"],
-        command=entry["command"],
-        records=tuple(RecordStep(*step) for step in entry["records"]),
-        texts=tuple(TextStep(layout.text_of(path), unpack(old), unpack(new)) for path, old, new in entry["files"]),
-        lines=tuple(LogLine(path, line.encode(), added) for path, line, added in entry.get("lines", ())),
-        header=(header[0], header[1]) if header else None,
-        undoes=entry.get("undoes", ""),
-        redoes=entry.get("redoes", ""),
-        erases=(tuple(entry["erases"][0]), tuple(entry["erases"][1])) if entry.get("erases") else None,
-        number=number if isinstance(number := entry.get("n", 0), int) else 0,
-        place=str(entry.get("place", "")),
-    )
-
-
-def _check_types(line: Mapping[str, Any], header: Any) -> None:
-    texts = [line["at"], line["command"], *(step[0] for name in ("records", "files") for step in line[name])]
-    states = [state for step in line["records"] for state in step[1:]]
-    legal = all(isinstance(text, str) for text in texts) and all(isinstance(s, str | None) for s in states)
-    if not legal or (header and not all(isinstance(part, dict) for part in header)):
-        raise ValueError("not what memctl writes")
+    return operations.from_json(entry, layout.text_of)

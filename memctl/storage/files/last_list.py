@@ -1,4 +1,4 @@
-"""The ids of the rows that were printed last, so that `@1` can name the first of them. Local, signed, never in git."""
+"""The ids of the rows printed last, so that `@1` can name the first of them. Local, signed, never in git."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATH = ".memctl/state/last-list.json"
 
 
 def note(folder: UserFolder, ids: Sequence[str]) -> None:
-    """Remember the rows of a list. It never fails a command: where it cannot be written, no list is remembered."""
+    """Store the ids of a list's rows; on an error, none are stored."""
     path = folder.root / PATH
     with suppress(OSError, MemctlError):
         atomic.make_directory(path.parent, folder.root)
@@ -31,7 +31,7 @@ def note(folder: UserFolder, ids: Sequence[str]) -> None:
 
 
 def rows(folder: UserFolder) -> list[str]:
-    """The ids of the last list's rows; none where there was no list, or where somebody else wrote it."""
+    """The ids of the last list's rows; none if there was no list, or someone else wrote it."""
     with suppress(MemctlError, ValueError):
         data = atomic.read(folder.root / PATH, folder.root)
         if data is not None and folder.signer.verifies(PATH, data):

@@ -1,4 +1,4 @@
-"""Where things are: a store, its users, and the files of one user."""
+"""Paths: a store, its users, and the files of one user."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ TRASH = ".memctl/state/trash/"
 
 
 def path_of(text: str) -> str:
-    """Where a text that a change names lies, relative to the user's folder."""
+    """The path of a text that a change names, relative to the user's folder."""
     if text == models.COUNTED:
         return COUNTED
     return f"{TRASH}{text.removeprefix(models.TRASH)}.json" if text.startswith(models.TRASH) else text
 
 
 def text_of(path: str) -> str:
-    """The name of the text that lies there; the other way round than `path_of`.
+    """The name of the text at a path; the inverse of `path_of`.
 
     Raises:
-        ValueError: no change writes there.
+        ValueError: changes do not write to this path.
     """
     if path == COUNTED:
         return models.COUNTED
@@ -55,20 +55,20 @@ def text_of(path: str) -> str:
 
 
 _SEEN = r"[^/.\0][^/\0]*"
-"""A name that is not hidden, as git's own folder is."""
+"""A name that is not hidden (git's own folder is)."""
 
 _STEPS = re.compile(
     rf"memory\.json|feedback\.jsonl|reflections/(?:{_SEEN}/)*{_SEEN}\.md|knowledge/(?:{_SEEN}/)*{_SEEN}"
     rf"|{re.escape(COUNTED)}|transcripts/[\w.-]+\.jsonl|{re.escape(TRASH)}[^/\0]+\.json"
 )
-"""Where changes write, relative to the user's folder; nothing else is written because a log says so."""
+"""Paths that changes may write, relative to the user's folder; a log cannot name others."""
 
 _ERASABLE = re.compile(
     rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/(?:{_SEEN}/)*{_SEEN}|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
     r"|(?:feedback|transcripts/[\w.-]+|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
     r"|transcripts/attachments/[0-9a-f]{32}\.txt"
 )
-"""What a purge takes: files as a whole, and lines of logs, by their hash."""
+"""What a purge may remove: whole files, and lines of logs by their hash."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class UserFolder:
     """The files of one user, below `root`.
 
     Args:
-        key_file: holds the key that this machine's user signs local state with.
+        key_file: has the key with which this machine's user signs local state.
     """
 
     root: Path
@@ -116,7 +116,7 @@ class UserFolder:
 
     @cached_property
     def transcripts_decision(self) -> Path:
-        """Says, signed, that this machine's user put the transcripts under git."""
+        """The signed file that says whether this machine's user put the transcripts under git."""
         return self.state / "transcripts-in-git"
 
     @cached_property
@@ -165,34 +165,34 @@ class UserFolder:
 
     @cached_property
     def unverified(self) -> Path:
-        """Entries that this machine's user did not write, moved out of the way."""
+        """Entries that this machine's user did not write; they were moved here."""
         return self.state / "unverified"
 
     def step(self, relative: str) -> Path:
-        """A file that a change, or a line of the log, names: one of the few places where changes write.
+        """The path of a file that a change or a line of the log names.
 
         Raises:
-            RefusedError: it is none of them, or leads out of the folder.
+            RefusedError: changes do not write there, or the path leads out of the folder.
         """
         if not _STEPS.fullmatch(relative):
-            raise RefusedError(f"{relative!r} is no file that memctl changes in the folder of user {self.name!r}")
+            raise RefusedError(f"{relative!r} is not a file that memctl changes in the folder of user {self.name!r}")
         return self.resolve(relative)
 
     def erasable(self, relative: str) -> Path:
-        """A file, or a line of a log, that a purge or its line in the log names.
+        """The path of a file, or of a line of a log, that a purge names.
 
         Raises:
-            RefusedError: it is none that a purge takes, or leads out of the folder.
+            RefusedError: a purge does not remove it, or the path leads out of the folder.
         """
         if not _ERASABLE.fullmatch(relative):
-            raise RefusedError(f"{relative!r} is no file that a purge takes in the folder of user {self.name!r}")
+            raise RefusedError(f"{relative!r} is not a file that a purge removes in the folder of user {self.name!r}")
         return self.resolve(relative)
 
     def resolve(self, relative: str) -> Path:
         """A path inside the folder.
 
         Raises:
-            RefusedError: it leads out of the folder, by `..`, as an absolute path, or through a symbolic link.
+            RefusedError: it leads out of the folder: by `..`, as an absolute path, or through a symbolic link.
         """
         path = self.root / relative
         try:
@@ -205,10 +205,10 @@ class UserFolder:
 
 
 def check_private(folder: UserFolder) -> None:
-    """Whether what memctl keeps for itself lies in the folder: through a link, it would write elsewhere.
+    """Check that memctl's own folders are real folders: through a link, it would write elsewhere.
 
     Raises:
-        RefusedError: a folder of it is a link, or no folder.
+        RefusedError: one is a link, or not a folder.
     """
     inner = (folder.trash, folder.drafts, folder.displaced, folder.session_locks, folder.unverified)
     for place in (folder.private, folder.state, folder.cache, *inner):
@@ -218,10 +218,10 @@ def check_private(folder: UserFolder) -> None:
 
 
 def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:
-    """The store's folder: what was given, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
+    """The store's folder: the given one, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
 
     Raises:
-        UsageError: what was given is an address, or blank, not a folder.
+        UsageError: the given store is an address or blank.
     """
     if chosen := given or environment.get(STORE_VARIABLE):
         if not str(chosen).strip():
@@ -245,20 +245,21 @@ _ADDRESS = re.compile(
 
 
 def _refuse_address(given: str) -> None:
-    """Refuse what begins like an address, and repeat no more of it than its scheme: it may hold a password.
+    """Refuse a text that looks like an address. The error quotes only its scheme: the rest may hold a password.
 
     Raises:
-        UsageError: it does.
+        UsageError: it looks like an address.
     """
     if match := _ADDRESS.match(given):
         scheme = match["scheme"] or match["known"]
         shown = f"{scheme.lower()}:…" if scheme else "user@host:…"
-        hint = "Name a folder with --store or MEMCTL_STORE; one that is really called so is written with ./ before it."
-        raise UsageError(f"the store is given as an address ({shown}), but a store is a folder", hint=hint)
+        hint = "Write ./ before the name if a folder is really called so."
+        reason = f"the store is given as an address ({shown}); it must be a folder, or postgresql://USER@HOST/DATABASE"
+        raise UsageError(reason, hint=hint)
 
 
 def users(store: Path) -> list[str]:
-    """Names of the users in a store: folders that hold a `memory.json` or reflections."""
+    """The names of the users in a store: folders with a `memory.json` or reflections."""
     if not store.is_dir():
         return []
     try:
@@ -283,7 +284,7 @@ def find_user(store: Path, name: str) -> UserFolder:
     """An existing user's folder.
 
     Raises:
-        NotFoundError: there is none; near names are suggested.
+        NotFoundError: no such user; similar names are suggested.
     """
     folder = UserFolder(store / check_user_name(name))
     if _is_user(folder.root):
@@ -304,7 +305,7 @@ def _user_hint(name: str, known: list[str]) -> str:
 
 
 def create_user(store: Path, name: str) -> UserFolder:
-    """Make a user's folder with an empty `memory.json`; one that exists is completed, never emptied."""
+    """Create a user's folder with an empty `memory.json`; missing parts of an existing one are added."""
     folder = UserFolder(store / check_user_name(name))
     for directory in (folder.root, folder.reflections, folder.state, folder.cache):
         atomic.make_directory(directory)
@@ -315,7 +316,7 @@ def create_user(store: Path, name: str) -> UserFolder:
 
 
 def ensure_private(folder: UserFolder) -> None:
-    """Keep `.memctl/` out of git, in folders made by hand too.
+    """Keep `.memctl/` out of git, also in folders made by hand.
 
     Raises:
         RefusedError: it is a link, through which this would write elsewhere.
@@ -327,13 +328,13 @@ def ensure_private(folder: UserFolder) -> None:
 
 
 def prepare_git(folder: UserFolder) -> list[str]:
-    """Write the ignore and attributes files, or the lines they lack; returns the names written."""
+    """Write the ignore and attributes files, or their missing lines; returns the names written."""
     files = ((".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE))
     return [name for name, text in files if add_lines(folder, name, text)]
 
 
 def add_lines(folder: UserFolder, name: str, text: str) -> bool:
-    """Add the lines that a file of git's lacks; says whether there were any."""
+    """Add the missing lines to one of git's files; False if none was missing."""
     there = (atomic.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
     known = {line.strip() for line in there.splitlines()}
     lines = [line for line in text.splitlines() if line not in known]

@@ -1,9 +1,9 @@
-"""What of memctl's own files in a folder this machine's user wrote, and what becomes of the rest.
+"""Local state that this machine's user wrote, and what happens to the rest.
 
-A folder may come from a stranger, a backup or an older version. What is not signed with this user's key is inert: it is
-not read, completed, undone or counted. The next change moves it to `unverified/`, where it is kept until somebody looks
-at it and adopts it, which signs it. Sessions and what waits in their queue are shown where they are, and nothing is
-learned from them.
+A folder may come from a stranger, a backup or an older version. Entries that are not signed with this user's key have
+no effect: they are not read, completed, undone or counted. The next change moves them to `unverified/`, until the user
+looks at them and adopts them, which signs them. Unsigned sessions and queued messages are shown where they are, and
+nothing is learned from them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Entry:
     """An entry that this machine's user did not write.
 
     Args:
-        kind: one of `KINDS`; `unknown` for what can be read as none of them, and is never adopted.
+        kind: one of `KINDS`; an `unknown` entry is never adopted.
         path: the file it is in, relative to the user's folder.
         data: a line, or the whole file.
     """
@@ -46,41 +46,42 @@ class Entry:
 
 
 def is_own(folder: UserFolder, path: str, data: bytes | None) -> bool:
-    """Whether this machine's user wrote what stands in a file of memctl's own."""
+    """Whether this machine's user wrote the content of one of memctl's own files."""
     return data is not None and folder.signer.verifies(path, data)
 
 
 def suspicious(folder: UserFolder) -> bool:
-    """Whether somebody else may have written into the log: a look at its size, not into it."""
+    """Whether someone else may have written to the log. Compares only its size."""
     size = _size(folder.operations)
     return size > 0 and size != watermark.of(folder).log_size
 
 
 def check(folder: UserFolder) -> str:
-    """A sentence on what is not believed, for those who read; empty where there is nothing of the kind."""
+    """A warning about entries of the log that are ignored; empty if there are none."""
     if not suspicious(folder):
         return ""
     try:
         lines = (atomic.read(folder.operations) or b"").splitlines(keepends=True)
     except StorageError:
-        return ""  # `doctor` says what is wrong with it
+        return ""  # `doctor` reports the error
     foreign = sum(not folder.signer.verifies(OPERATION, line) for line in lines)
     if not foreign:
         watermark.note(folder, log_size=_size(folder.operations))
         return ""
+    many, are, them = ("1 line", "it is", "it") if foreign == 1 else (f"{foreign} lines", "they are", "them")
     return (
-        f"this user did not write {foreign} lines of the operation log on this machine: they are ignored "
-        "(`memctl state` shows them)"
+        f"this user did not write {many} of the operation log on this machine: {are} ignored "
+        f"(`memctl state` shows {them})"
     )
 
 
 def unverified(folder: UserFolder) -> list[Entry]:
-    """Every entry that this machine's user did not write, in its place or moved aside, oldest first."""
+    """Every entry that this machine's user did not write, in place or in `unverified/`, oldest first."""
     return [*_in_place(folder), *aside(folder)]
 
 
 def is_own_entry(folder: UserFolder, entry: Entry) -> bool:
-    """Whether this machine's user wrote an entry that was moved aside."""
+    """Whether this machine's user wrote an entry in `unverified/`."""
     kinds = {OPERATIONS: OPERATION, RECEIPTS: RECEIPT}
     return folder.signer.verifies(kinds.get(entry.kind) or origin(entry.path), entry.data)
 
@@ -97,11 +98,11 @@ def _in_place(folder: UserFolder) -> Iterator[Entry]:
 
 
 def aside(folder: UserFolder) -> Iterator[Entry]:
-    """What was moved aside: logs by their lines, the rest by files."""
+    """The entries in `unverified/`: the lines of logs, and other files as a whole."""
     place = folder.unverified
     for path in sorted(place.rglob("*")) if place.is_dir() else ():
         if not _regular(path) or (path.suffix == ".txt" and path.is_relative_to(place / "sessions")):
-            continue  # texts of a session go with its file
+            continue  # the texts of a session belong to its file
         name = name_of(folder, path)
         log = next((entry for log, _, entry in logs(folder) if log.name == path.name and path.parent == place), "")
         if log:
@@ -111,7 +112,7 @@ def aside(folder: UserFolder) -> Iterator[Entry]:
 
 
 def logs(folder: UserFolder) -> list[tuple[Path, str, str]]:
-    """Logs: the file, the kind its lines are signed as, and the kind of entry."""
+    """The logs: the file, the kind under which its lines are signed, and the kind of its entries."""
     return [(folder.operations, OPERATION, OPERATIONS), *((path, RECEIPT, RECEIPTS) for path in receipts.files(folder))]
 
 
@@ -124,7 +125,7 @@ def _files(folder: UserFolder) -> list[str]:
 
 
 def session_files(folder: UserFolder) -> list[str]:
-    """Files of sessions, and what waits in their queue."""
+    """Files of sessions and of the queue."""
     paths = [path for place in (folder.sessions, folder.pending) if place.is_dir() for path in place.glob("*.json")]
     return [name_of(folder, path) for path in sorted(paths) if path.is_file() and not path.is_symlink()]
 
@@ -142,7 +143,7 @@ def _kind(path: str) -> str:
 
 
 def lines_of(path: Path) -> list[bytes]:
-    """The lines of a log; none where something else stands in its place, which `doctor` tells of."""
+    """The lines of a log; none if it is not a regular file, which `doctor` reports."""
     if path.is_symlink() or not path.is_file():
         return []
     return [line for line in (atomic.read(path) or b"").splitlines(keepends=True) if line.strip()]
@@ -153,7 +154,7 @@ def name_of(folder: UserFolder, path: Path) -> str:
 
 
 def origin(path: str) -> str:
-    """Where a file stood before it was moved aside; the path itself of one that was not."""
+    """The path that a file had before it was moved to `unverified/`; the given path if it was not moved."""
     if not path.startswith(ASIDE):
         return path
     place = "" if path.startswith(f"{ASIDE}sessions/") else ".memctl/state/"
@@ -168,7 +169,7 @@ def _size(path: Path) -> int:
 
 
 def foreign_step(folder: UserFolder, operation: Operation) -> str:
-    """What an operation names that no operation of memctl's names; empty where there is nothing."""
+    """Why an operation cannot be memctl's own: a path that changes do not write; empty if there is none."""
     try:
         for name in (*(path_of(s.name) for s in operation.texts), *(line.log for line in operation.lines)):
             folder.step(name)
@@ -179,17 +180,17 @@ def foreign_step(folder: UserFolder, operation: Operation) -> str:
     return ""
 
 
-# Moving aside; with the lock held
+# Moving to `unverified/`; with the lock held
 
 
 def set_aside(folder: UserFolder, *, unfinished: str = "") -> int:
-    """Move everything that this machine's user did not write out of the way; nothing is deleted.
+    """Move everything that this machine's user did not write to `unverified/`; nothing is deleted.
 
     Returns:
-        how many entries were moved.
+        the number of moved entries.
 
     Args:
-        unfinished: an operation of the log whose intent goes too, though it is signed: it was finished before.
+        unfinished: an operation whose intent is moved too, although it is signed, because it was finished before.
 
     Raises:
         StorageError: something cannot be moved; no line is lost, but some may be in both places.
@@ -217,7 +218,7 @@ def _set_lines_aside(folder: UserFolder, path: Path, kind: str, unfinished: str)
 
 
 def _is_foreign(folder: UserFolder, kind: str, line: bytes, unfinished: str) -> bool:
-    """Whether a line goes. What is neither whole nor anybody's entry is a line that a crash cut off: it never was."""
+    """Whether to move a line. An incomplete line that is not an object was torn by a crash and has no effect."""
     if folder.signer.verifies(kind, line):
         return bool(unfinished) and (journal.parsed(line) or {}).get("op") == unfinished
     return line.endswith(b"\n") or is_object(line)
@@ -231,7 +232,7 @@ def is_object(line: bytes) -> bool:
 
 
 def set_file_aside(folder: UserFolder, path: str) -> bool:
-    """Move one of memctl's own files out of the way, if this machine's user did not write it; says whether it did."""
+    """Move one of memctl's own files to `unverified/` if this machine's user did not write it; True if it was moved."""
     full = folder.root / path
     if not full.is_file() or is_own(folder, path, atomic.read(full, folder.root)):
         return False
@@ -243,8 +244,8 @@ def set_file_aside(folder: UserFolder, path: str) -> bool:
 
 
 def set_session_aside(folder: UserFolder, path: Path) -> None:
-    """Move a session out of the way, which somebody else wrote, with what was offloaded for it; call it with the
-    session's lock held."""
+    """Move a session that someone else wrote to `unverified/`, with its offloaded texts; call it with the session's
+    lock held."""
     offloaded = path.with_suffix(".d")
     if offloaded.is_dir() and not offloaded.is_symlink():
         target = folder.unverified / "sessions" / offloaded.name
@@ -255,11 +256,11 @@ def set_session_aside(folder: UserFolder, path: Path) -> None:
 
 
 def set_draft_aside(folder: UserFolder, name: str) -> None:
-    """Move a draft out of the way, and what it was begun from: somebody else began it."""
+    """Move a draft and its base to `unverified/` if someone else began it."""
     for each in (name, f"{name}.base"):
         set_file_aside(folder, DRAFTS + each)
 
 
 def begun(text: str) -> bytes:
-    """The file that says what a draft was begun from, before it is signed."""
+    """The unsigned content of the file that holds a draft's base."""
     return json.dumps({"text": text}, ensure_ascii=False).encode("utf-8", "surrogatepass")

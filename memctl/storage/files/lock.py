@@ -1,9 +1,8 @@
 """One writer at a time for each user, across processes; the system releases the lock of a process that died.
 
-The lock is `flock`. The note in its file says who holds it and is taken out when it lets go: it is for the message that
-others get. Only in a folder that machines share does it decide: there the system may not know of the other machine, so
-the note of one that has not let go keeps the lock until a person, who knows that nothing runs there any more, deletes
-the file.
+The lock is `flock`. A note in its file names the holder, for the message that others get; the holder removes it with
+the lock. In a folder on a file server the note counts too, because the system may not know of another machine's lock:
+if that machine left its note, the lock stays held until a person, who knows that nothing runs there, deletes the file.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from memctl.errors import LockedError, StorageError, quoted
 from memctl.storage.files import atomic
 
 _PAUSE_SECONDS = 0.005
-"""About as long as a busy writer is without the lock between two changes; a longer one would keep others out."""
+"""About the pause of a busy writer between two changes; with a longer one, other processes would never get the lock."""
 _LONGEST_NOTE = 4096
 
 COURTESY_SECONDS = 1.0
-"""How long a waiter without the turn waits for the turn's holder, which may be stopped."""
+"""How long a process that is not next in turn waits before it tries anyway: the one that is next may be stopped."""
 
 _UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
@@ -45,12 +44,12 @@ _SHARED = {
 
 @dataclass(frozen=True)
 class Holder:
-    """Who signed a lock.
+    """The holder of a lock, as its note says.
 
     Args:
-        since: RFC 3339, by that machine's clock.
-        boot: of that system's current run; empty where the system does not say.
-        start: of the process, in the system's ticks; a later process with the same number has another.
+        since: RFC 3339, by the holder's clock.
+        boot: identifies the system's current run; empty if unknown.
+        start: when the process started, in the system's ticks; a later process with the same number has another value.
     """
 
     pid: int
@@ -62,7 +61,8 @@ class Holder:
 
     @property
     def elsewhere(self) -> bool:
-        """On another machine; containers on one machine share its system, which knows of all their locks."""
+        """Whether the holder is on another machine. Containers on one machine share its system, which knows all their
+        locks."""
         return self.host != socket.gethostname() and (not self.boot or self.boot != boot_id())
 
     @property
@@ -72,7 +72,7 @@ class Holder:
 
     @property
     def gone(self) -> bool:
-        """Known to have ended: no such process, or one that began later has its number."""
+        """Whether the process is known to have ended: its number is unused, or belongs to a later process."""
         state, start = _process(self.pid)
         return self.known_here and (not state or bool(self.start and start and start != self.start))
 
@@ -98,32 +98,32 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
     """
     atomic.make_directory(path.parent)
     _unlink_shared(path)
-    owner, handle = os.getpid(), _taken(path, timeout)
+    owner, handle = os.getpid(), _lock(path, timeout)
     try:
         _sign(handle)
         yield
     finally:
         if os.getpid() == owner:
-            _let_go(handle)
+            _release(handle)
         os.close(handle)
 
 
 def _unlink_shared(path: Path) -> None:
-    """A lock file with another name elsewhere (a hard link) may be anything: the note must not be written into it."""
+    """Remove a lock file that has a second name (a hard link): writing the note would change an unknown file."""
     with atomic.writing(path):
         if os.path.lexists(path) and path.lstat().st_nlink > 1 and path.is_file():
             path.unlink()
 
 
-def _taken(path: Path, timeout: float) -> int:
-    """An open lock file that is ours."""
+def _lock(path: Path, timeout: float) -> int:
+    """The lock file, open and locked."""
     begun, turn = time.monotonic(), None
     try:
         while True:
             waited = time.monotonic() - begun
             turn = _turn(path) if turn is None else turn
             if turn is not None or waited >= min(timeout, COURTESY_SECONDS):
-                if (handle := _taken_now(path)) is not None:
+                if (handle := _try_lock(path)) is not None:
                     return handle
                 if waited >= timeout:
                     raise _locked(path)
@@ -134,7 +134,7 @@ def _taken(path: Path, timeout: float) -> int:
 
 
 def _turn(path: Path) -> int | None:
-    """The right to be the next, so that a busy writer keeps nobody out; None where another process has it."""
+    """The right to be next, so that a busy writer does not starve others; None if another process has it."""
     with suppress(OSError):
         handle = os.open(path.with_name(path.name + ".turn"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, atomic.FILE_MODE)
         try:
@@ -145,12 +145,12 @@ def _turn(path: Path) -> int | None:
     return None
 
 
-def _taken_now(path: Path) -> int | None:
-    """The lock file, open and ours, if it can be had at this moment."""
+def _try_lock(path: Path) -> int | None:
+    """The lock file, open and locked, if it is free now."""
     handle = _opened(path)
     ours = False
     try:
-        ours = _try(handle, path) and _in_place(handle, path) and _left_elsewhere(handle, path) is None
+        ours = _try(handle, path) and _in_place(handle, path) and _holder_elsewhere(handle, path) is None
     finally:
         if not ours:
             os.close(handle)
@@ -181,31 +181,31 @@ def _try(handle: int, path: Path) -> bool:
 
 
 def _in_place(handle: int, path: Path) -> bool:
-    """Whether the file that was locked is the one others find: somebody may have deleted it meanwhile."""
+    """Whether the locked file is still at its path: it may have been deleted meanwhile."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(handle), path.stat(follow_symlinks=False))
     return False
 
 
-def _left_elsewhere(handle: int, path: Path) -> Holder | None:
-    """Another machine that did not let go, where this one's system cannot know whether it still works."""
+def _holder_elsewhere(handle: int, path: Path) -> Holder | None:
+    """The holder on another machine that left its note, if this system cannot know whether it still runs."""
     holder = _note(handle)
     return holder if holder and holder.elsewhere and is_shared(path) else None
 
 
 def _sign(handle: int) -> None:
-    """Say who holds the lock, for the message others get."""
+    """Write a note that names this process, for the message that others get."""
     command = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-    since = times.to_text(datetime.now(UTC).replace(microsecond=0))  # a clock that is set would tell nothing
+    since = times.to_text(datetime.now(UTC).replace(microsecond=0))  # the real time, even if MEMCTL_NOW is set
     pid = os.getpid()
     holder = Holder(pid, socket.gethostname(), command[:200], since, boot_id(), _process(pid)[1])
     note = json.dumps(asdict(holder)).encode()
-    with suppress(OSError):  # a courtesy: a full disk must not keep anybody out
+    with suppress(OSError):  # a full disk must not prevent locking
         os.ftruncate(handle, os.pwrite(handle, note, 0))
 
 
-def _let_go(handle: int) -> None:
-    """Take the note out, then the lock off: closing alone would leave it to a child that was forked meanwhile."""
+def _release(handle: int) -> None:
+    """Remove the note, then unlock: closing alone would leave the lock to a forked child."""
     with suppress(OSError):
         os.ftruncate(handle, 0)
     with suppress(OSError):
@@ -213,7 +213,7 @@ def _let_go(handle: int) -> None:
 
 
 def _note(handle: int) -> Holder | None:
-    """Who signed last and has not let go, None where nobody did (or is just about to)."""
+    """The note in the lock file; None if it is empty or malformed."""
     try:
         note = {"boot": "", "start": ""} | json.loads(os.pread(handle, _LONGEST_NOTE, 0))
         texts = {name: str(note[name]) for name in ("host", "command", "since", "boot", "start")}
@@ -224,7 +224,7 @@ def _note(handle: int) -> Holder | None:
 
 # Messages
 
-_GONE = "If nothing runs there any more, delete the lock file; what was begun is completed or dropped."
+_GONE = "If nothing runs there any more, delete the lock file; interrupted changes are completed or dropped."
 
 
 def _locked(path: Path) -> LockedError:
@@ -237,7 +237,7 @@ def _locked(path: Path) -> LockedError:
 
 
 def _described(holder: Holder | None, path: Path) -> tuple[str, str]:
-    """Who holds a lock, and what to do."""
+    """The holder of a lock, and what to do, as message and hint."""
     if holder is None or holder.gone:
         name = quoted(str(path))
         return "held by another process", f"Try again; `fuser {name}` or `lsof {name}` names it."
@@ -250,7 +250,7 @@ def _described(holder: Holder | None, path: Path) -> tuple[str, str]:
 
 
 def examine(path: Path) -> str:
-    """Who holds a lock, or has left it behind for a person to decide on; empty where it is free."""
+    """The holder of a lock, or another machine that left it, with what to do; empty if the lock is free."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:
@@ -259,7 +259,7 @@ def examine(path: Path) -> str:
         if not _try(handle, path):
             message, hint = _described(_note(handle), path)
             return f"is {message}: {hint}"
-        holder = _left_elsewhere(handle, path)
+        holder = _holder_elsewhere(handle, path)
         return f"is held by {holder}, another machine. {_GONE}" if holder else ""
     except StorageError as problem:
         return f"{problem.message}: {problem.hint}"
@@ -272,7 +272,7 @@ def examine(path: Path) -> str:
 
 @cache
 def boot_id() -> str:
-    """What tells this run of this machine's system from others; empty where the system does not say."""
+    """Identifies this run of the system; empty if unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -280,7 +280,7 @@ def boot_id() -> str:
 
 
 def _process(pid: int) -> tuple[str, str]:
-    """A process's state (one letter, such as T for stopped) and start; the state is empty where there is no such."""
+    """A process's state (one letter, such as T for stopped) and start; the state is empty if it does not exist."""
     with suppress(OSError, IndexError):
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
         return fields[0], fields[19]
@@ -288,19 +288,19 @@ def _process(pid: int) -> tuple[str, str]:
         os.kill(pid, 0)
     except ProcessLookupError:
         return "", ""
-    except (OSError, OverflowError):  # somebody else's
+    except (OSError, OverflowError):  # another user's process
         pass
     return "?", ""
 
 
 def is_shared(path: Path) -> bool:
-    """Whether other machines may write to a file's system at the same time."""
+    """Whether other machines may write to a file's file system at the same time."""
     kind = file_system(path)
     return kind in _SHARED or kind.startswith("fuse.")
 
 
 def file_system(path: Path) -> str:
-    """The kind of file system a file lies on, by the longest mount point above it; empty where nobody says."""
+    """The type of a file's file system, by the longest mount point above it; empty if unknown."""
     try:
         lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
@@ -309,7 +309,7 @@ def file_system(path: Path) -> str:
     mounts: list[tuple[int, int, str]] = []
     for line in lines:
         before, _, after = line.partition(" - ")
-        point = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), before.split()[4])  # a blank is \040
+        point = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), before.split()[4])  # a space is \040
         if real.is_relative_to(point):
             mounts.append((len(point), len(mounts), after.split()[0]))
     return max(mounts, default=(0, 0, ""))[2]

@@ -1,7 +1,7 @@
-"""Merging two copies of a user's files that grew apart: `memory.json` by record and field, logs by line.
+"""Merging two copies of `memory.json` that diverged, by record and field.
 
-Everything here is pure: bytes in, bytes out. `ours` and `theirs` may be swapped: the result is the same, save which of
-them is called what in a conflict. `docs/git.md` gives the rules to people.
+Everything here is pure: bytes in, bytes out. Swapping `ours` and `theirs` changes nothing but their names in conflicts.
+`docs/git.md` describes the rules for users.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memctl.core.formats.document import TOMBSTONES, tombstones
 from memctl.core.json_merge import (
     ABSENT,
     CONFLICTS,
-    Settled,
+    Resolved,
     Values,
     by_time,
     concerns,
@@ -31,8 +31,8 @@ from memctl.core.json_merge import (
     summed,
     united,
 )
+from memctl.core.mentions import unlinked
 from memctl.core.models import Memory
-from memctl.core.naming import unlinked
 from memctl.errors import InvalidDataError
 from memctl.storage.files import edit, succession
 from memctl.storage.files.merge_sides import (
@@ -57,22 +57,23 @@ _NEWER = (
     *STATE, "confidence", "importance", "reward", "valid_from", "pinned", "needs_revision", "layer", "source",
     "session_id", "imported_at", "metadata/consolidated_into", "metadata/skill_in", "metadata/last_failure",
 )  # fmt: skip
-"""Figures and bookkeeping: where both sides changed them, the record that was changed last decides."""
+"""Numbers and bookkeeping: if both sides changed such a field, the record that changed last decides."""
 
 _TEXT_HASH = "text_hash"
 _OWN_TEXT = ("content", f"metadata/{_TEXT_HASH}", "metadata/key_points", "metadata/topic", "metadata/steps")
-"""What consolidation writes: rebuilt from its sources, so nothing of a person's is in it."""
+"""Fields that consolidation writes. It rebuilds them from the sources, so they hold nothing that a person wrote."""
 
 _USE = ("access_count", "last_accessed_at", "updated_at")
-"""What being read and counted changes: no reason to keep what the other side deleted."""
+"""Fields that counting uses changes. Such a change does not keep a record that the other side deleted."""
 
 
 @dataclass(frozen=True)
 class Merged:
-    """A merged file, and the conflicts that are new in it, as they stand in `conflicts`.
+    """A merged file.
 
     Args:
-        kept_last: ids of memories that stand because they were kept last, where each side kept another one.
+        conflicts: the new conflicts, as the file lists them.
+        kept_last: ids of memories that stay active because they were kept last, when each side kept a different one.
     """
 
     data: bytes
@@ -84,14 +85,14 @@ def memory_file(base: bytes | None, ours: bytes, theirs: bytes, *, base_known: b
     """Merge three versions of `memory.json`.
 
     Args:
-        base: the version both come from; None or blank where there is none. One that cannot be read is taken for none,
-            which loses nothing: what one side deleted since is kept.
-        base_known: whether None means that there is no common ancestor, and not that it is unknown.
+        base: the common ancestor; None or blank if there is none. An unreadable one counts as none, which loses
+            nothing: records that one side deleted are kept.
+        base_known: whether None means that there is no common ancestor, rather than an unknown one.
 
     Raises:
-        InvalidDataError, FormatVersionError: a side cannot be read; unreadable is never taken for empty.
+        InvalidDataError, FormatVersionError: a side is unreadable; it does not count as empty.
     """
-    ours, theirs = settled(ours), settled(theirs)
+    ours, theirs = without_markers(ours), without_markers(theirs)
     base = _readable(base)
     only = ours if ours == theirs or base == theirs else theirs if base == ours else None
     if only is not None and not _holds_purged(only):
@@ -99,19 +100,19 @@ def memory_file(base: bytes | None, ours: bytes, theirs: bytes, *, base_known: b
     return _Merge(base, ours, theirs, base_known=base_known).done()
 
 
-def settled(data: bytes) -> bytes:
-    """The file; where git left its conflict markers in it, both sides of them merged."""
+def without_markers(data: bytes) -> bytes:
+    """The file; if it has git conflict markers, their two sides merged."""
     if b"<<<<<<<" not in data or not document.conflict_line(data.decode("utf-8", "replace")):
         return data
     base, ours, theirs = marked_sides(data)
     for side in (ours, theirs):
         if line := document.conflict_line(side.decode("utf-8", "replace")):
-            raise InvalidDataError("holds conflict markers within conflict markers", path=document.FILE_NAME, line=line)
+            raise InvalidDataError("has nested conflict markers", path=document.FILE_NAME, line=line)
     return memory_file(base, ours, theirs, base_known=base is not None).data
 
 
 def _holds_purged(data: bytes) -> bool:
-    """Whether a record stands in the file although it was purged."""
+    """Whether the file holds a record that was purged."""
     if TOMBSTONES.encode() not in data:
         return False
     parsed = document.parse(data)
@@ -122,7 +123,7 @@ def _readable(base: bytes | None) -> bytes | None:
     if base is None or not base.strip():
         return None
     try:
-        whole = settled(base)
+        whole = without_markers(base)
         document.parse(whole, wanted=lambda raw: False)
     except InvalidDataError:
         return None
@@ -133,7 +134,7 @@ def _readable(base: bytes | None) -> bytes | None:
 
 
 class _Merge:
-    """One merge of three versions; `conflicts` gathers the conflicts."""
+    """One merge of three versions; `conflicts` collects the conflicts."""
 
     def __init__(self, base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool) -> None:
         self.shape = shape_of(base, ours, theirs)
@@ -148,7 +149,7 @@ class _Merge:
     def done(self) -> Merged:
         records = self._records()
         stand = succession.opened(*map(_memories, (records, self.ours.records, self.theirs.records)))
-        records |= {name: _anew(memory) for name, memory in stand.items()}
+        records |= {name: _rewritten(memory) for name, memory in stand.items()}
         header = self._header()
         tombstoned = tombstones(header)
         kept = {name: record for name, record in records.items() if name not in tombstoned}
@@ -194,7 +195,7 @@ class _Merge:
         return here
 
     def _extras(self, tombstoned: set[str]) -> list[bytes]:
-        """Records that cannot be read, or repeat an id: at the end, for they have no place of their own."""
+        """Unreadable records, and those that repeat an id. They go to the end, as they have no place in the order."""
         both = self.ours.extras.keys() & self.theirs.extras.keys()
         one = (self.ours.extras.keys() ^ self.theirs.extras.keys()) - self.base.extras.keys()
         every = {**self.ours.extras, **self.theirs.extras}
@@ -203,7 +204,7 @@ class _Merge:
     # Order and layout
 
     def _in_order(self, records: Mapping[str, Record]) -> list[bytes]:
-        """In the base's order, or that of the one side that changed it; what is new stands by its date."""
+        """In the base's order, or that of the only side that changed it; new records are placed by date."""
         stay = self._order([name for name in self.base.records if name in records], records)
         after: dict[str | None, list[str]] = {}
         keys = sorted((edit.order_key(records[name].memory), name) for name in stay)
@@ -219,9 +220,9 @@ class _Merge:
         return theirs if ours == base else sorted(base, key=lambda name: edit.order_key(records[name].memory))
 
     def _laid_out(self, header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
-        """As a side lays it out that has this header; else rebuilt."""
+        """In the layout of a side with this header; else in a new layout."""
         frames = [frame for side in (self.ours, self.theirs) if (frame := frame_of(side, header)) is not None]
-        before = frame_of(self.base, self.base.header) if self.base.document else None
+        before = self.base.frame
         frames = [frame for frame in frames if frame != before] or frames
         if not frames or not raws:
             return edit.rebuilt(header, raws)
@@ -249,16 +250,16 @@ class _Merge:
     ) -> dict[str, Any]:
         return Values("", 0, self.conflicts, self._settled_of("")).mapping("", base, ours, theirs)
 
-    def _settled_of(self, memory_id: str) -> Settled:
+    def _settled_of(self, memory_id: str) -> Resolved:
         ours, theirs = (each.get(memory_id, frozenset()) for each in self.settled)
         return ours, theirs
 
 
 def _settled(base: Mapping[str, Any], side: Mapping[str, Any]) -> Mapping[object, frozenset[str]]:
-    """Of each record the fields whose conflict was open where the sides parted, and that the side has settled since.
+    """For each record, the fields whose conflict was open in the base and that the side has settled since.
 
     Args:
-        base, side: what each lists in `conflicts`, by id.
+        base, side: the entries of each in `conflicts`, by id.
     """
     gone = [base[name] for name in base.keys() - side.keys() if concerns(base[name]) is not None]
     pairs = [(concerns(each), str(each.get("field"))) for each in gone]
@@ -266,7 +267,7 @@ def _settled(base: Mapping[str, Any], side: Mapping[str, Any]) -> Mapping[object
 
 
 def _unequal(base: Record | None, ours: Record, theirs: Record) -> Record:
-    """The one that says something else than the base; where neither does, the one whose bytes are others."""
+    """The record whose content differs from the base; if neither does, the one whose bytes differ."""
     if base is not None and base.same(ours) != base.same(theirs):
         return theirs if base.same(ours) else ours
     if base is not None and base.raw in (ours.raw, theirs.raw):
@@ -274,7 +275,7 @@ def _unequal(base: Record | None, ours: Record, theirs: Record) -> Record:
     return min(ours, theirs, key=lambda record: record.raw)
 
 
-def _anew(memory: Memory) -> Record:
+def _rewritten(memory: Memory) -> Record:
     return Record(memory, codec.dump(codec.encode(memory)).encode())
 
 
@@ -287,12 +288,12 @@ def _without(record: Record, names: Sequence[str]) -> str:
 
 
 def _freed(side: Side, tombstoned: set[str]) -> Side:
-    """The side without references to what was purged."""
+    """The side without references to purged records."""
     freed = {}
     for name, record in side.records.items() if tombstoned else ():
         memory = unlinked(record.memory, tombstoned)
         same = memory == record.memory
-        freed[name] = record if same else _anew(memory)
+        freed[name] = record if same else _rewritten(memory)
     return replace(side, records=freed) if tombstoned else side
 
 
@@ -303,7 +304,7 @@ def _raw_id(raw: bytes) -> object:
 
 
 def _sorted_as(records: Mapping[str, Record], names: Sequence[str]) -> list[str]:
-    """The names in the order of a side; one that it lacks stays behind the one it stood behind."""
+    """The names in the order of a side; a name that the side lacks stays after its predecessor."""
     place = {name: at for at, name in enumerate(records)}
     last, keys = -1, {}
     for number, name in enumerate(names):
@@ -323,7 +324,7 @@ def _before(keys: Sequence[tuple[Any, str]], key: Any) -> str | None:
 class _Fields(Values):
     """Merging two versions of one record, field by field."""
 
-    def __init__(self, memory_id: str, base: Memory | None, ours: Memory, theirs: Memory, settled: Settled) -> None:
+    def __init__(self, memory_id: str, base: Memory | None, ours: Memory, theirs: Memory, settled: Resolved) -> None:
         one, two = _changed_at(ours), _changed_at(theirs)
         super().__init__(memory_id, (one > two) - (one < two), [], settled)
         self.has_base = base is not None
@@ -361,13 +362,13 @@ class _Fields(Values):
 
 
 def _is_own_text(memory: Memory) -> bool:
-    """Whether consolidation wrote the content, and nobody changed it since."""
+    """Whether consolidation wrote the content and nobody has changed it since."""
     return memory.metadata.get(_TEXT_HASH) == codec.text_hash(memory.content)
 
 
 def _changed_at(memory: Memory) -> str:
-    """When it was changed last; empty, and so before all others, where it never was.
+    """The time of the last change; empty, which sorts first, if there was none.
 
-    The merged record has the later of both times, so that merging it again with either side decides the same.
+    The merged record has the later of both times, so merging it again with either side decides the same.
     """
     return memory.updated_at.isoformat() if memory.updated_at else ""

@@ -1,4 +1,4 @@
-"""The versions of `memory.json` that a merge compares: records by id, ids that clash, and the layout."""
+"""The versions of `memory.json` that a merge compares: records by id, clashing ids, and the layout."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 from memctl.core import times
 from memctl.core.formats import codec, document
-from memctl.core.formats.document import Document
+from memctl.core.formats.document import Array, RawRecord
 from memctl.core.json_merge import CONFLICTS, json_text
 from memctl.core.models import Memory
 from memctl.storage.files import edit
 
 Key = tuple[str, int]
-"""A record that cannot be read, or repeats an id, by the hash of its bytes and its number among equals."""
+"""Identifies an unreadable record, or one that repeats an id: the hash of its bytes, and its number among equals."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     memory: Memory
     raw: bytes
@@ -33,44 +33,60 @@ class Record:
         return self.raw == other.raw or self.text == other.text
 
 
+Frame = tuple[bytes, bytes, bytes]
+"""The bytes before the first record, between records, and after the last."""
+
+
 @dataclass(frozen=True)
 class Side:
-    """One version of the file: readable records by id, the others by their bytes, both in the order of the file."""
+    """One version of the file: readable records by id, others by their bytes, both in file order.
 
-    data: bytes
+    Args:
+        frame: the layout of the file; None if it has no records.
+    """
+
     header: Mapping[str, Any] = field(default_factory=dict)
     records: Mapping[str, Record] = field(default_factory=dict)
     extras: Mapping[Key, bytes] = field(default_factory=dict)
-    document: Document | None = None
+    frame: Frame | None = None
 
 
 def read_sides(base: bytes | None, ours: bytes, theirs: bytes) -> tuple[Side, Side, Side]:
-    """The three versions; what is the same in both is decoded once."""
+    """The three versions; a record that is in several of them is decoded once."""
     first = _read_side(base, {})
-    known = {record.raw: record.memory for record in first.records.values()}
+    known = {record.raw: record for record in first.records.values()}
     return first, _read_side(ours, known), _read_side(theirs, known)
 
 
-def _read_side(data: bytes | None, known: Mapping[bytes, Memory]) -> Side:
+def _read_side(data: bytes | None, known: Mapping[bytes, Record]) -> Side:
     if data is None:
-        return Side(b"")
-    parsed = document.parse(data, wanted=lambda raw: raw not in known)
+        return Side()
     records: dict[str, Record] = {}
     extras: dict[Key, bytes] = {}
     equal: Counter[str] = Counter()
-    for record in parsed.records:
-        memory = record.memory or known.get(record.raw)
-        if memory is not None and memory.memory_id not in records:
-            records[memory.memory_id] = Record(memory, record.raw)
-            continue
-        digest = codec.digest(record.raw)
-        extras[digest, equal[digest]] = record.raw
+    ends: list[RawRecord] = []
+
+    def take(raw: RawRecord, _: Any) -> None:
+        ends[1:] = [raw]  # the first and the last
+        record = Record(raw.memory, raw.raw) if raw.memory else known.get(raw.raw)
+        if record is not None and record.memory.memory_id not in records:
+            records[record.memory.memory_id] = record
+            return
+        digest = codec.digest(raw.raw)
+        extras[digest, equal[digest]] = raw.raw
         equal[digest] += 1
-    return Side(data, parsed.header, records, extras, parsed)
+
+    header, array = document.walk(data, take, wanted=lambda raw: raw not in known)
+    return Side(header, records, extras, _frame(data, array, ends[0], ends[-1]) if ends else None)
+
+
+def _frame(data: bytes, array: Array, first: RawRecord, last: RawRecord) -> Frame:
+    begin = array[0] + 1
+    return data[:begin], data[begin : first.start], data[last.start + len(last.raw) :]
 
 
 def renamed(side: Side, ids: Mapping[str, str]) -> Side:
-    """The side with records under other ids, and everything that refers to them."""
+    """The side with new ids for some records, in the records and in all references to them."""
     if not ids:
         return side
     records = {}
@@ -80,11 +96,11 @@ def renamed(side: Side, ids: Mapping[str, str]) -> Side:
         records[memory.memory_id] = Record(memory, raw)
     header = header_with_ids(side.header, ids)
     # The bytes around the records are those of the old header.
-    return replace(side, records=records, header=header, document=side.document if header == side.header else None)
+    return replace(side, records=records, header=header, frame=side.frame if header == side.header else None)
 
 
 def with_ids(memory: Memory, ids: Mapping[str, str]) -> Memory:
-    """The memory with other ids: its own, and those it names."""
+    """The memory with new ids, its own and those it refers to."""
 
     def named(listed: Iterable[str]) -> tuple[str, ...]:
         return tuple(ids.get(each, each) for each in listed)
@@ -102,7 +118,7 @@ def with_ids(memory: Memory, ids: Mapping[str, str]) -> Memory:
 
 
 def _deep(value: Any, ids: Mapping[str, str]) -> Any:
-    """Any JSON value in which a text that is one of the ids becomes the new one."""
+    """A JSON value with each string that is one of the ids replaced."""
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, Mapping):
@@ -111,7 +127,7 @@ def _deep(value: Any, ids: Mapping[str, str]) -> Any:
 
 
 def header_with_ids(header: Mapping[str, Any], ids: Mapping[str, str]) -> Mapping[str, Any]:
-    """The fields beside the memories, whose conflicts name the new ids."""
+    """The header with the new ids in its conflicts."""
     listed = header.get(CONFLICTS)
     return {**header, CONFLICTS: _deep(listed, ids)} if listed else header
 
@@ -120,11 +136,11 @@ def header_with_ids(header: Mapping[str, Any], ids: Mapping[str, str]) -> Mappin
 
 
 def _same_origin(one: Memory, other: Memory, base_known: bool = True) -> bool:
-    """Whether two records of one id, which no common ancestor has, are one memory: added once and picked into both.
+    """Whether two records with one id, absent from the common ancestor, are one memory that both sides took over.
 
-    Equal words say so; else an equal date does, unless neither was changed since: then both are new, and their ids are
-    equal because two machines drew the next one of the same second. Where the common ancestor is not known, they may
-    have been changed by hand.
+    They are if their words are equal, or if their dates are equal and one was changed since. Two unchanged records with
+    one date are new: two machines drew the same id in the same second. If the common ancestor is unknown, equal dates
+    suffice, as the records may have been edited by hand.
     """
     if codec.text_hash(one.content) == codec.text_hash(other.content):
         return True
@@ -135,7 +151,7 @@ def _same_origin(one: Memory, other: Memory, base_known: bool = True) -> bool:
 
 
 def _new_id(memory: Memory) -> str:
-    """The id of a record that has to give its own away: the same wherever and whenever that happens."""
+    """The new id of a record that must give up its own: the same on every machine, at any time."""
     source = json.dumps([memory.memory_id, memory.content, _time_text(memory.created_at)], ensure_ascii=False)
     digest = codec.digest(source.encode())
     head, tail = memory.memory_id[:-5], memory.memory_id[-5:]
@@ -149,7 +165,7 @@ def _time_text(moment: datetime | None) -> str:
 
 
 def parted(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
-    """The three with every memory under one id and every id with one memory."""
+    """The three versions with one id for each memory, and one memory for each id."""
     base, theirs = _following(base, ours, theirs)
     base, ours = _following(base, theirs, ours)
     ours_ids: dict[str, str] = {}
@@ -164,7 +180,7 @@ def parted(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[S
 
 
 def _following(base: Side, side: Side, other: Side) -> tuple[Side, Side]:
-    """The base and the other side with the new ids that an earlier merge gave to memories in `side`."""
+    """The base and the other side, with the new ids that an earlier merge gave to memories in `side`."""
     ids = _renamed_before(base, side)
     same = {m: new for m, new in ids.items() if _is_that(other.records.get(m), base.records[m])}
     return renamed(base, ids), renamed(other, {m: new for m, new in same.items() if new not in other.records})
@@ -186,7 +202,7 @@ def _is_that(record: Record | None, memory: Record) -> bool:
 
 
 def _renamed_before(base: Side, side: Side) -> dict[str, str]:
-    """Ids of the base under which the side has another memory, because an earlier merge gave the base's a new id."""
+    """Ids that name another memory in the side than in the base, because an earlier merge gave the base's a new id."""
     renamed = {}
     for memory_id in base.records.keys() & side.records.keys():
         was, now = base.records[memory_id], side.records[memory_id]
@@ -197,26 +213,15 @@ def _renamed_before(base: Side, side: Side) -> dict[str, str]:
 
 # Layout
 
-Frame = tuple[bytes, bytes, bytes]
-"""What stands before the first record, before each of them, and after the last."""
-
 
 def frame_of(side: Side, header: Mapping[str, Any]) -> Frame | None:
-    """How a side lays the file out; None where its header says something else, or it has no records."""
-    if side.document is None or not side.document.records or json_text(side.header) != json_text(header):
-        return None
-    start, end = side.document.array
-    first, last = side.document.records[0], side.document.records[-1]
-    return (
-        side.data[: start + 1],
-        side.data[start + 1 : first.start],
-        side.data[last.start + len(last.raw) : end] + (side.data[end:]),
-    )
+    """The layout of a side's file; None if the side has another header, or no records."""
+    return side.frame if json_text(side.header) == json_text(header) else None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What an editor makes of every line of a file, and nobody means."""
+    """What an editor may change throughout a file by accident: Windows line ends, the byte order mark."""
 
     windows: bool
     mark: bool
@@ -226,7 +231,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def shape_of(base: bytes | None, ours: bytes, theirs: bytes) -> Shape:
-    """Line ends and byte order mark: of the side that changed them, else as both have them."""
+    """Line ends and byte order mark: those of the side that changed them, else those of both."""
 
     def merged(test: Callable[[bytes], bool]) -> bool:
         one, two = test(ours), test(theirs)

@@ -1,4 +1,4 @@
-"""Merging a user's other files: reflections, logs, and what git's conflict markers hold."""
+"""Merging a user's other files: reflections, logs, and files with git's conflict markers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memctl.storage.files import edit
 
 
 def marked_sides(data: bytes) -> tuple[bytes | None, bytes, bytes]:
-    """The base (None where git did not write it) and both sides of a file with git's conflict markers in it."""
+    """The base (None if git did not write it) and both sides of a file with git's conflict markers."""
     parts: dict[str, list[bytes]] = {"base": [], "ours": [], "theirs": []}
     inside, has_base = "", True
     for line in data.splitlines(keepends=True):
@@ -31,7 +31,7 @@ def marked_sides(data: bytes) -> tuple[bytes | None, bytes, bytes]:
 
 
 def _after_mark(line: bytes, inside: str) -> str | None:
-    """Which part begins with this line ("" for what is common); None where it is no marker here."""
+    """The part that begins with this line ("" for the common part); None if the line is not a marker here."""
     if not inside and _is_mark(line, b"<"):
         return "ours"
     if inside == "ours" and _is_mark(line, b"|"):
@@ -49,7 +49,7 @@ def _is_mark(line: bytes, character: bytes) -> bool:
 
 
 def log(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
-    """Merge an append-only log of one JSON object a line: every line once, in time order (`at`)."""
+    """Merge an append-only log with one JSON object a line: every line once, in the order of `at`."""
     b, o, t = (_lines(data or b"") for data in (base, ours, theirs))
     kept = {line: at for line, at in {**o, **t}.items() if (line in o and line in t) or line not in b}
     ordered = sorted(kept, key=lambda line: (kept[line], line))
@@ -57,7 +57,7 @@ def log(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
 
 
 def _lines(data: bytes) -> dict[bytes, datetime]:
-    """Each line with its time; one without has the time of the line before."""
+    """Each line with its time; a line without one gets that of the line before."""
     dated: dict[bytes, datetime] = {}
     at = edit.BEGINNING
     for line in data.splitlines():
@@ -83,8 +83,8 @@ LineMerge = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
 def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMerge) -> tuple[bytes, bool]:
     """Merge a reflection: the front matter by field, the body by lines.
 
-    Two bodies that memctl made itself are not mixed: the one made last is taken, and shows as stale if it is. But where
-    there is no base, and they were begun at different times, they are of two memories with one id: both stay.
+    Two bodies that memctl generated are not mixed: the newer one wins, and is marked stale if it is. But if there is no
+    base and they were created at different times, they belong to two memories with one id, and both stay.
 
     Returns:
         the file, and whether its body holds conflict markers.
@@ -104,7 +104,7 @@ def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMer
 
 
 def _sortable_time(value: object) -> str:
-    """A time in a form that sorts; empty where it is none."""
+    """A time in a form that sorts; empty if the value is not a time."""
     try:
         return times.from_value(value).isoformat()
     except ValueError:
@@ -112,7 +112,7 @@ def _sortable_time(value: object) -> str:
 
 
 def _merged_front(base: bytes, ours: bytes, theirs: bytes) -> bytes:
-    """The front matter of two sides, each field with the lines it has on the side it is taken from."""
+    """The merged front matter; each field keeps the lines of the side it comes from."""
     if theirs in (base, ours):
         return ours
     if ours == base:
@@ -122,7 +122,7 @@ def _merged_front(base: bytes, ours: bytes, theirs: bytes) -> bytes:
 
 
 def _with_foreign_fields(made: bytes, *sides: bytes) -> bytes:
-    """A generated file with the fields of all sides that are not memctl's."""
+    """A generated file with the fields of other programs from all sides."""
     known = reflections.fields_of(reflections.split(made)[0])
     merged = _front(*(reflections.fields_of(reflections.split(side)[0]) for side in sides))
     own = {name: field.text for name, field in known.items()}
@@ -135,7 +135,7 @@ def _with_foreign_fields(made: bytes, *sides: bytes) -> bytes:
 
 
 def _front(base: Mapping[str, Field], ours: Mapping[str, Field], theirs: Mapping[str, Field]) -> dict[str, str]:
-    """The lines by field. Nothing in them is worth a conflict: of what both changed, the larger is taken."""
+    """The merged lines, by field. No field is worth a conflict: if both sides changed one, the larger value wins."""
     merged = {}
     for name in names_of(base, ours, theirs):
         b, o, t = (repr(each[name].value) if name in each else None for each in (base, ours, theirs))
@@ -156,11 +156,11 @@ def _front(base: Mapping[str, Field], ours: Mapping[str, Field], theirs: Mapping
 
 
 def _lists(name: str, *sides: Mapping[str, Field]) -> str | None:
-    """The lines of a list that both sides changed; None where they have none."""
+    """The lines of a list that both sides changed; None if the field is not a list."""
     base, ours, theirs = (side[name].value if name in side else None for side in sides)
     if not isinstance(ours, list) or not isinstance(theirs, list):
         return None
     both = united(base if isinstance(base, list) else [], ours, theirs)
-    if sides[1][name].text.lstrip().startswith(f"{name}:"):  # `on: [a]` goes on without quotes
+    if sides[1][name].text.lstrip().startswith(f"{name}:"):  # `on: [a]` stays without quotes
         return name + reflections.line("x", both).removeprefix("x")
     return reflections.line(name, both)

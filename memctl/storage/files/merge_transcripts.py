@@ -1,6 +1,6 @@
-"""Merging two copies of a transcript that grew apart: the messages of both, once each. Pure.
+"""Merging two copies of a transcript that diverged: the messages of both, once each. Pure.
 
-A deletion holds whatever else happened to its message. `ours` and `theirs` may be swapped: the result is the same.
+A deletion takes precedence over all changes to its message. Swapping `ours` and `theirs` does not change the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memctl.storage.files import edit
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of a side. `at`: the latest time up to here, so that lines keep their order when they are merged by it."""
+    """A line of a side. `at` is the latest time up to this line, so that merging by it keeps the order of lines."""
 
     raw: bytes
     at: datetime
@@ -32,7 +32,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Side:
-    """One version: its lines in order, those of each message, one deletion of each id, and what cannot be read."""
+    """One version: its lines in order, the lines of each message, one deletion of each id, and unreadable lines."""
 
     lines: Sequence[_Line]
     messages: Mapping[str, Sequence[_Line]]
@@ -43,8 +43,8 @@ class _Side:
 def merged(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
     """The lines of both sides.
 
-    A line that one side took out goes, if the other left it as it was. Where both changed one message, both lines stay:
-    the later one is in answers, and `doctor` shows them.
+    A line that one side removed goes if the other left it unchanged. If both changed one message, both lines stay: the
+    later one is in answers, and `doctor` shows them.
     """
     b, o, t = (_side(data or b"") for data in (base, ours, theirs))
     wanted = {raw for message_id in {*o.messages, *t.messages} for raw in _messages(message_id, b, o, t)}
@@ -76,7 +76,7 @@ def _read(data: bytes) -> Iterator[_Line]:
 
 
 def _messages(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[bytes]:
-    """The lines of a message that stay; one, but for what both sides changed."""
+    """The lines of a message that stay: one, unless both sides changed it."""
     b, o, t = (_distinct(side.messages.get(message_id, ())) for side in (base, ours, theirs))
     deletions = [side.deletions[message_id] for side in (ours, theirs) if message_id in side.deletions]
     if any(line.final for line in deletions):
@@ -89,7 +89,7 @@ def _messages(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[b
 
 
 def _distinct(lines: Sequence[_Line]) -> dict[str, bytes]:
-    """Lines by what they say: how one is laid out makes no other message."""
+    """Lines by content: another layout does not make another message."""
     raws: dict[str, bytes] = {}
     for line in lines:
         content = repr(line.message)
@@ -108,7 +108,7 @@ def _changed(base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mappi
 
 
 def _deletion(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[bytes]:
-    """The deletion of a message; none where one side took it back, and has the message."""
+    """The deletion of a message; none if one side took it back and has the message."""
     held = [side.deletions[message_id] for side in (ours, theirs) if message_id in side.deletions]
     without = theirs if message_id in ours.deletions else ours
     if len(held) == 1 and message_id in base.deletions and message_id in without.messages:
@@ -117,7 +117,7 @@ def _deletion(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[b
 
 
 def _in_order(ours: Sequence[_Line], theirs: Sequence[_Line]) -> Iterator[_Line]:
-    """The lines of both, once each: in the order they have on their side, and by time between what both have."""
+    """The lines of both, once each: in the order of their side and, between lines that both have, by time."""
     places = [{line.raw for line in side} for side in (ours, theirs)]
     shared, given = places[0] & places[1], set[bytes]()
     waiting = [deque(ours), deque(theirs)]

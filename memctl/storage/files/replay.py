@@ -1,7 +1,7 @@
-"""After a crash: finish what was begun, clear what was left, lose nothing a person saved. Call with the lock held.
+"""Crash recovery: complete what was begun, remove leftovers, and lose no hand edit. Call it with the lock held.
 
-Only what this machine's user began is finished, and only where it was not finished before; every file that a step names
-is looked up among the places where changes write, without following links.
+Only operations of this machine's user are completed, and only if they were not finished before. Every file that a step
+names must be one that changes write, and is opened without following links.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST_NAME = 200
 
 
 def replay(folder: UserFolder) -> None:
-    """Complete the operation that was under way when a process died, or find that it had not begun."""
+    """Complete the operation that a crash interrupted, or log that it had not begun."""
     operation = journal.unfinished(folder)
     with atomic.writing(folder.root):
         _sweep(folder, purging=operation is not None and operation.erases is not None)
@@ -36,7 +36,8 @@ def replay(folder: UserFolder) -> None:
     elif watermark.is_finished(folder, operation.place, operation.number):
         _finished_before(folder, operation)
     elif operation.erases:
-        from memctl.storage.files.erase import Erasure, erase
+        from memctl.storage.files.erasing.carrying_out import erase
+        from memctl.storage.files.erasing.erasure import Erasure
 
         erase(folder, Erasure(*operation.erases))
         journal.finish(folder, operation)
@@ -51,8 +52,8 @@ def replay(folder: UserFolder) -> None:
 
 
 def _finished_before(folder: UserFolder, operation: Operation) -> None:
-    """An operation that was finished once is not done again: a power cut took the note of it, or somebody put an old
-    line in the place of the newest. Only where everything is as it left it, it counts as done."""
+    """Handle an operation that was finished before: a power cut may have lost its `done`, or someone put an old line at
+    the end. It counts as done only if everything is as it left it; otherwise it is moved to `unverified/`."""
     if not operation.erases and _all_written(folder, operation):
         journal.finish(folder, operation)
     else:
@@ -60,7 +61,7 @@ def _finished_before(folder: UserFolder, operation: Operation) -> None:
 
 
 def write_text(folder: UserFolder, name: str, data: bytes | None, before: bytes | None) -> None:
-    """Write one of the user's files, or delete it; what is displaced and is not `before` is moved aside, not lost.
+    """Write or delete one of the user's files. A replaced version that is not `before` is kept as a hand edit.
 
     Raises:
         StorageError: nothing was changed, or the hint is `atomic.UNSURE`.
@@ -82,7 +83,7 @@ def write_text(folder: UserFolder, name: str, data: bytes | None, before: bytes 
 
 
 def _put(folder: UserFolder, path: Path, data: bytes | None, keep: Path | None) -> None:
-    """Write a file, or delete it where `data` is None; what is displaced goes to `keep`."""
+    """Write a file, or delete it if `data` is None; the replaced file goes to `keep`."""
     if data is not None:
         atomic.replace(path, data, keep=keep, root=folder.root)
     elif keep is not None:
@@ -92,16 +93,16 @@ def _put(folder: UserFolder, path: Path, data: bytes | None, keep: Path | None) 
 
 
 def displaced_name(path: str) -> str:
-    """A file's name for where it lies meanwhile: its path, or a hash of it where that is too long for a name."""
+    """The name of a file in `displaced/`: its path, or a hash if that is too long for a name."""
     flat = path.replace("/", "__")
     return flat if len(os.fsencode(flat)) <= _LONGEST_NAME else codec.digest(os.fsencode(flat)) + Path(path).suffix
 
 
 def read_text(folder: UserFolder, name: str) -> bytes | None:
-    """What stands in a file that a step names; of memctl's own files, only what this machine's user wrote.
+    """The content of a file that a step names; for memctl's own files, only if this machine's user wrote it.
 
     Raises:
-        RefusedError: no step may name it.
+        RefusedError: steps cannot name this file.
         StorageError: it cannot be read.
     """
     path = path_of(name)
@@ -110,11 +111,11 @@ def read_text(folder: UserFolder, name: str) -> bytes | None:
 
 
 def write_line(folder: UserFolder, line: LogLine) -> None:
-    """Add a line to a log, or take it out; nothing where that is done already. What a torn write left of it is used."""
+    """Add a line to a log, or remove it, unless that is done already. A torn write of the line is completed."""
     path = folder.step(line.log)
     data = atomic.read(path, folder.root) or b""
     tail = data[data.rfind(b"\n") + 1 :]
-    # A power cut may leave the length of what was written, with zeros for its bytes.
+    # After a power cut a file may have its new length, with zeros for the bytes.
     torn = tail if line.line.startswith(tail.rstrip(b"\0")) else b""
     if line.added and b"\0" in torn:
         atomic.replace(path, data.removesuffix(torn) + line.line + b"\n", root=folder.root)
@@ -125,7 +126,7 @@ def write_line(folder: UserFolder, line: LogLine) -> None:
 
 
 def write_lines(folder: UserFolder, lines: Sequence[LogLine]) -> None:
-    """Add lines to logs, or take them out; those of one transcript at once, under the lock of the transcripts."""
+    """Add lines to logs, or remove them; those of a transcript all at once, under the transcripts' lock."""
     for path in dict.fromkeys(line.log for line in lines):
         of_path = [line for line in lines if line.log == path]
         if kept.is_transcript(path):
@@ -137,12 +138,12 @@ def write_lines(folder: UserFolder, lines: Sequence[LogLine]) -> None:
 
 
 TRANSCRIPT_TIMEOUT = 10.0
-"""Seconds to wait for whoever adds messages; that takes milliseconds."""
+"""Seconds to wait for another writer of messages, which takes milliseconds."""
 
 
 def _clear_torn(folder: UserFolder, line: LogLine) -> None:
-    """Take out what a write that was cut off left of a line that does not stand in the log."""
-    if line.added and not kept.is_transcript(line.log):  # whoever adds to one clears what was cut off
+    """Remove a torn write of a line that was not added."""
+    if line.added and not kept.is_transcript(line.log):  # in a transcript, the next writer removes it
         write_line(folder, replace(line, added=False))
 
 
@@ -155,13 +156,13 @@ def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: 
 
 
 def has_line(folder: UserFolder, line: LogLine) -> bool:
-    """Whether the line stands in the log."""
+    """Whether a log has the line."""
     data = atomic.read(folder.step(line.log), folder.root) or b""
     return line.line in data and any(one.strip() == line.line for one in data.splitlines())
 
 
 def _done_lines(folder: UserFolder, lines: Sequence[LogLine]) -> Iterator[bool]:
-    """Of each line whether it stands in its log as the edit wants it."""
+    """For each line, whether its log is as the edit wants it."""
     for path in dict.fromkeys(line.log for line in lines):
         data = atomic.read(folder.step(path), folder.root) or b""
         present = {one.strip() for one in data.splitlines()}
@@ -169,7 +170,7 @@ def _done_lines(folder: UserFolder, lines: Sequence[LogLine]) -> Iterator[bool]:
 
 
 def _any_written(folder: UserFolder, operation: Operation) -> bool:
-    """Whether any part of the operation reached its place: then all of it must."""
+    """Whether any part of the operation was written: then all of it must be."""
     if any(s.before != s.after and read_text(folder, s.name) == s.after for s in operation.texts):
         return True
     if any(_done_lines(folder, operation.lines)):
@@ -182,7 +183,7 @@ def _any_written(folder: UserFolder, operation: Operation) -> bool:
 
 
 def _all_written(folder: UserFolder, operation: Operation) -> bool:
-    """Whether everything the operation changed is as it left it."""
+    """Whether everything is as the operation left it."""
     data = atomic.read(folder.memory_file) or b""
     present = all((s.after or "").encode() in data for s in operation.records)
     gone = not any(s.before and s.after is None and s.before.encode() in data for s in operation.records)
@@ -191,7 +192,7 @@ def _all_written(folder: UserFolder, operation: Operation) -> bool:
 
 
 def _complete(folder: UserFolder, operation: Operation) -> None:
-    """Bring what is still in its old state into the new one; what a person changed since is left alone."""
+    """Change what is still in its old state; what a person changed since stays."""
     for step in operation.texts:
         if step.before != step.after and read_text(folder, step.name) == step.before:
             write_text(folder, step.name, step.after, step.before)
@@ -215,28 +216,28 @@ def _completed(data: bytes, operation: Operation) -> bytes:
 
 
 def _sweep(folder: UserFolder, *, purging: bool) -> None:
-    """Clear away temporary files, and move a hand edit aside that lost a race with our write.
+    """Remove temporary files, except a hand edit that lost a race with a write.
 
     Args:
-        purging: a purge was under way: it swaps nothing, so what it left behind is its own.
+        purging: a purge was interrupted. It swaps no files, so temporary files hold no hand edit.
 
-    A kill between the two steps of a swap leaves the displaced file under a temporary name: only its content tells it
-    from one that was never finished.
+    If a process dies between the two steps of a swap, the replaced file keeps its temporary name: only its content
+    tells it from an unfinished write.
     """
     for path in _temporary(folder):
         if path.parent == folder.root and not purging and _is_hand_edit(atomic.read(path) or b"", folder):
-            _lay_aside(path, _hand_linename(folder.displaced))
+            _keep_durably(path, _hand_edit_path(folder.displaced))
         else:
             path.unlink(missing_ok=True)
     keep = folder.displaced / document.FILE_NAME
-    # Renaming set its ctime; a later mtime means that an editor went on writing into the file we had displaced.
+    # Renaming set its ctime; a later mtime means that an editor went on writing to the file we had replaced.
     if keep.exists() and (status := keep.stat()).st_mtime_ns >= status.st_ctime_ns and not _only_copied(keep, folder):
         keep_hand_edit(keep)
 
 
 def _only_copied(keep: Path, folder: UserFolder) -> bool:
-    """Whether a displaced file says nothing that the present one or the log does not: copying the folder (`cp -r`) gave
-    it new times, and nobody wrote into it."""
+    """Whether a replaced file holds nothing that the present file and the log lack: copying the folder (`cp -r`) gave
+    it new times, and nobody wrote to it."""
     operations = journal.read(folder)
     try:
         displaced, present = (document.parse(atomic.read(path) or b"") for path in (keep, folder.memory_file))
@@ -249,18 +250,18 @@ def _only_copied(keep: Path, folder: UserFolder) -> bool:
 
 
 def _temporary(folder: UserFolder) -> list[Path]:
-    """Temporary files, looked for where writes happen."""
+    """Temporary files in the folders that memctl writes."""
     pattern = f"{atomic.TEMPORARY_PREFIX}*"
     places = (folder.root, folder.private, folder.state, folder.trash, folder.drafts, folder.displaced)
     paths = [path for place in places if place.is_dir() for path in place.glob(pattern)]
     paths += [*folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
-    return [path for path in paths if path.is_file() and not path.is_symlink()]  # memctl makes nothing else
+    return [path for path in paths if path.is_file() and not path.is_symlink()]  # memctl makes only regular files
 
 
 def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
-    """Whether a file holds a record that neither the present file nor the log's last operation knows."""
+    """Whether a file has a record that neither the present file nor the last operation has."""
     if not data.rstrip().endswith((b"}", b"]")):
-        return False  # torn: a write of ours that never finished
+        return False  # torn: an unfinished write of memctl
     present = atomic.read(folder.memory_file) or b""
     last = journal.last(folder)
     known = {text for step in last.records for text in (step.before, step.after)} if last else set()
@@ -272,12 +273,12 @@ def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
 
 
 def keep_hand_edit(path: Path) -> None:
-    """An editor saved while we wrote: its version is moved aside, and `doctor` shows it."""
-    _lay_aside(path, _hand_linename(path.parent, path.name))
+    """Keep the version that an editor saved during a write, under a name of its own; `doctor` shows it."""
+    _keep_durably(path, _hand_edit_path(path.parent, path.name))
 
 
-def _lay_aside(path: Path, target: Path) -> None:
-    """Durably: it is all that is left of what a person saved."""
+def _keep_durably(path: Path, target: Path) -> None:
+    """Rename durably: the file is all that is left of a hand edit."""
     with atomic.writing(target):
         path.rename(target)
         with open(target, "rb") as file:
@@ -285,6 +286,6 @@ def _lay_aside(path: Path, target: Path) -> None:
     atomic.confirm(target)
 
 
-def _hand_linename(directory: Path, of: str = document.FILE_NAME) -> Path:
+def _hand_edit_path(directory: Path, of: str = document.FILE_NAME) -> Path:
     atomic.make_directory(directory)
     return directory / f"hand-edit-{time.time_ns()}-{of}"

@@ -1,72 +1,57 @@
-"""Sessions on disk: one JSON file each, and offloaded content.
+"""Sessions on disk: one JSON file each, and offloaded texts.
 
-A change reads, decides and writes under the session's lock, so two processes lose nothing of one another's. A whole
-state that was loaded earlier is saved only if the file is still what it was. What leaves a session goes to `queue`.
+A change reads, decides and writes under the session's lock, so two processes lose nothing of each other's. A state that
+was loaded earlier is saved only if the file has not changed since. Messages that leave a session go to `queue`.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from memctl.core import times
-from memctl.core.formats.strict_json import DECODER
+from memctl.core.formats.sessions import digest, dump, is_id, not_found, offloaded_text, parse, parts_of, reference
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
-from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
-from memctl.storage.files import atomic, local_state, lock, signing
+from memctl.errors import ConflictError
+from memctl.storage.files import atomic, local_state, lock
 from memctl.storage.files.layout import UserFolder
 
 T = TypeVar("T")
 
 STRIPES = 16
-"""Lock files for all sessions together: a lock a session would leave a file for each that ever was."""
-
-LARGEST = 64 * 1024 * 1024
-
-_OWN = ("sessionId", "components", "timestamp", signing.FIELD)
-_REFERENCE = re.compile(r"(?P<session>[^/\\\0]+)/(?P<name>[0-9a-f]{32})")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Number of lock files for all sessions: one for each session would leave a file for every session that ever was."""
 
 
 # Sessions
 
 
 def path_of(folder: UserFolder, session_id: str) -> Path:
-    """Where a session's file lies.
+    """The path of a session's file.
 
     Raises:
-        UsageError: it can be no session's id.
+        UsageError: the id is not allowed.
         RefusedError: a link leads out of the folder.
     """
     return folder.resolve(f"sessions/{check_session_id(session_id)}.json")
 
 
 def ids(folder: UserFolder) -> list[str]:
-    """Ids of the sessions there are."""
+    """The ids of all sessions."""
     paths = folder.sessions.glob("*.json") if folder.sessions.is_dir() else ()
     return sorted(path.name.removesuffix(".json") for path in paths if path.is_file() and is_id(path.stem))
 
 
-def is_id(name: str) -> bool:
-    try:
-        return check_session_id(name) == name
-    except UsageError:
-        return False
-
-
 def load_if_exists(folder: UserFolder, session_id: str) -> Session | None:
-    """A session; None where it has no file.
+    """A session; None if it has no file.
 
     Raises:
-        InvalidDataError: the file is broken, or that of another session.
+        InvalidDataError: the file is malformed, or belongs to another session.
     """
     path = path_of(folder, session_id)
     data = atomic.read(path)
@@ -77,7 +62,7 @@ def load_if_exists(folder: UserFolder, session_id: str) -> Session | None:
 
 
 def kind(session_id: str) -> str:
-    """What a session's file is signed as."""
+    """The kind under which a session's file is signed."""
     return f"sessions/{check_session_id(session_id)}.json"
 
 
@@ -85,27 +70,19 @@ def load(folder: UserFolder, session_id: str) -> Session:
     """A session.
 
     Raises:
-        NotFoundError: it has no file; near ids are suggested.
+        NotFoundError: it has no file; similar ids are suggested.
         InvalidDataError: as `load_if_exists`.
     """
-    from difflib import get_close_matches
-
     if session := load_if_exists(folder, session_id):
         return session
-    near = get_close_matches(session_id, ids(folder), 3)
-    hint = (
-        f"Did you mean {' or '.join(near)}?"
-        if near
-        else "`memctl session list` shows those that are open, `memctl transcripts` what was said in all."
-    )
-    raise NotFoundError(f"no session {session_id!r}", hint=hint)
+    raise not_found(session_id, ids(folder))
 
 
 def save(folder: UserFolder, session: Session, now: datetime, *, timeout: float) -> Session:
-    """Write a session as a whole, if its file is still what it was loaded from.
+    """Write a whole session, if its file has not changed since it was loaded.
 
     Raises:
-        ConflictError: somebody else saved it, or deleted it, since.
+        ConflictError: another process saved or deleted it.
     """
     with locked(folder, session.session_id, timeout=timeout):
         present = load_if_exists(folder, session.session_id)
@@ -124,13 +101,14 @@ def change(
     timeout: float,
     foreign: bool = False,
 ) -> tuple[T, bool]:
-    """Read, decide and write under the session's lock; what nobody saved begins empty.
+    """Read, decide and write under the session's lock; a session without a file begins empty.
 
     Args:
-        foreign: also build on what somebody else wrote; it stays another's. Else that is moved aside, unread.
+        foreign: also change a session that another user wrote, which keeps its owner; otherwise that is moved to
+            `unverified/` unread.
 
     Returns:
-        the value of the decision, and whether another's was moved aside.
+        the value of the decision, and whether another user's session was moved.
 
     Raises:
         LockedError, StorageError, InvalidDataError: nothing was changed.
@@ -140,7 +118,7 @@ def change(
         aside = present is not None and not (present.own or foreign)
         before = Session(check_session_id(session_id)) if present is None or aside else present
         after, value = decide(before)
-        # Not compared as values: to Python 1 and true are equal.
+        # not compared as values: in Python, 1 equals True
         if dump(after) == dump(before):
             return value, False
         if aside:
@@ -150,17 +128,17 @@ def change(
 
 
 def write(folder: UserFolder, session: Session, now: datetime) -> Session:
-    """Put a session's file in place as a whole; call it with the lock held. What began as another's stays so."""
+    """Write a session's file; call it with the lock held. A session of another user stays theirs."""
     stamped = replace(session, timestamp=times.to_text(now))
     data = dump(stamped)
     if session.own:
         data = folder.signer.signed(kind(session.session_id), data)
     atomic.replace(path_of(folder, session.session_id), data, root=folder.root)
-    return replace(stamped, digest=_digest(data))
+    return replace(stamped, digest=digest(data))
 
 
 def delete(folder: UserFolder, session_id: str) -> bool:
-    """Remove a session's file and what was offloaded from it; call it with the lock held. False where nothing was."""
+    """Delete a session's file and offloaded texts; call it with the lock held. False if there was nothing."""
     path = path_of(folder, session_id)
     there = path.is_file()
     atomic.remove(path)
@@ -170,10 +148,11 @@ def delete(folder: UserFolder, session_id: str) -> bool:
 
 @contextmanager
 def locked(folder: UserFolder, session_id: str, *, timeout: float) -> Iterator[None]:
-    """Hold the lock of a session. Whoever holds it must not wait for the user's lock: a purge takes them in that order.
+    """Hold the lock of a session. Its holder must not wait for the user's lock: a purge takes the two in the other
+    order.
 
     Raises:
-        LockedError: somebody else holds it for longer than `timeout` seconds.
+        LockedError: another process holds it for longer than `timeout` seconds.
     """
     stripe = blake2b(check_session_id(session_id).encode(), digest_size=4).digest()[0] % STRIPES
     with lock.exclusive(_stripe(folder, stripe), timeout=timeout):
@@ -193,121 +172,41 @@ def _stripe(folder: UserFolder, number: int) -> Path:
     return folder.session_locks / f"sessions-{number:02d}"
 
 
-# The file
-
-
-def parse(data: bytes, session_id: str, path: str) -> Session:
-    """A session from its file's bytes.
-
-    Raises:
-        InvalidDataError: not the JSON object of a session, or another session's; with the line.
-    """
-    parsed = decoded(data, path)
-    named, components = parsed.get("sessionId", session_id), parsed.get("components", {})
-    if not isinstance(components, Mapping):
-        raise InvalidDataError("`components` must be an object: NAME and state", path=path)
-    if named != session_id:
-        hint = "Rename the file, or set `sessionId` to its name."
-        raise InvalidDataError(f"holds the session {named!r}", path=path, hint=hint)
-    stamp = parsed.get("timestamp", "")
-    extra = {name: value for name, value in parsed.items() if name not in _OWN}
-    return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra, _digest(data))
-
-
-def decoded(data: bytes, path: str) -> dict[str, Any]:
-    if len(data) > LARGEST:
-        raise InvalidDataError(f"is larger than {LARGEST // 1024**2} MiB", path=path)
-    try:
-        text = data.decode("utf-8-sig")
-        parsed = DECODER.decode(text)
-    except json.JSONDecodeError as problem:
-        raise InvalidDataError(
-            f"is no JSON: {problem.msg}", path=path, line=problem.lineno, column=problem.colno, hint=HINT
-        ) from None
-    except UnicodeDecodeError:
-        raise InvalidDataError("is not valid UTF-8", path=path, hint=HINT) from None
-    except (ValueError, RecursionError) as problem:
-        reason = "is nested too deep" if isinstance(problem, RecursionError) else str(problem)
-        raise InvalidDataError(reason, path=path, hint=HINT) from None
-    if not isinstance(parsed, dict):
-        raise InvalidDataError("must hold a JSON object", path=path, line=1, hint=HINT)
-    return parsed
-
-
-HINT = "The file is left as it is; repair it by hand, or move it away."
-
-
-def dump(session: Session) -> bytes:
-    """The file's bytes.
-
-    Raises:
-        InvalidDataError: a component's state has no form in JSON.
-    """
-    whole = {"sessionId": session.session_id, "components": dict(session.components), "timestamp": session.timestamp}
-    return encoded({**whole, **session.extra}, f"session {session.session_id}")
-
-
-def encoded(value: Mapping[str, Any], what: str) -> bytes:
-    """JSON as it is written: Unicode unescaped, half a character (a cut emoji of a model) escaped.
-
-    Raises:
-        InvalidDataError: it has no such form.
-    """
-    try:
-        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise InvalidDataError(f"{what} cannot be written as JSON: {problem}") from None
-    return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n"
-
-
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
-
-
 def _shown(path: Path) -> str:
     return f"sessions/{path.name}"
 
 
-# What is offloaded
-
-
-def reference(session_id: str, text: str) -> str:
-    """The reference under which a text is, or will be, offloaded: `SESSION/NAME`; the same for the same text."""
-    return f"{session_id}/{_digest(text.encode('utf-8', 'surrogatepass'))}"
+# Offloaded texts
 
 
 def offload(folder: UserFolder, session_id: str, text: str) -> str:
-    """Lay a text aside, durable, and return its reference."""
+    """Offload a text durably; returns its reference."""
     ref = reference(check_session_id(session_id), text)
     atomic.replace(_offloaded(folder, ref), text.encode("utf-8", "surrogatepass"))
     return ref
 
 
 def read_offloaded(folder: UserFolder, ref: str) -> str:
-    """A text that was offloaded.
+    """An offloaded text.
 
     Raises:
-        NotFoundError: it is gone with its session, or was never there.
-        InvalidDataError: the file does not hold what was put there.
-        UsageError: no such reference can be.
+        NotFoundError: it was deleted with its session, or never existed.
+        InvalidDataError: the file has another content than was offloaded.
+        UsageError: the reference is malformed.
     """
     data = atomic.read(_offloaded(folder, ref))
-    if data is None:
-        raise NotFoundError(f"nothing is offloaded under {ref!r}", hint="It goes when its session ends.")
-    if _digest(data) != ref.rpartition("/")[2]:  # its name says what it held when this user put it there
-        raise InvalidDataError(f"what is offloaded under {ref!r} is not what it was", hint="Somebody changed it.")
-    return data.decode("utf-8", "surrogatepass")
+    return offloaded_text(ref, data)
 
 
 def offloaded(folder: UserFolder, session_id: str) -> list[str]:
-    """References of all that is offloaded from a session."""
+    """The references of all texts offloaded from a session."""
     place = _offload_folder(folder, session_id)
     paths = sorted(place.glob("*.txt")) if place.is_dir() else []
     return [f"{session_id}/{path.stem}" for path in paths]
 
 
 def clear_offloaded(folder: UserFolder, session_id: str, keep: Sequence[str] = ()) -> None:
-    """Remove what is offloaded from a session, but for the references that are still in use."""
+    """Delete the texts offloaded from a session, except those in `keep`."""
     for ref in offloaded(folder, session_id):
         if ref not in keep:
             atomic.remove(folder.resolve(_offload_name(ref)))
@@ -321,9 +220,7 @@ def _offload_folder(folder: UserFolder, session_id: str) -> Path:
 
 
 def _offloaded(folder: UserFolder, ref: str) -> Path:
-    match = _REFERENCE.fullmatch(ref)
-    if match is None or not is_id(match["session"]):
-        raise UsageError(f"{ref!r} is no reference to content", hint="A reference is SESSION/ and 32 hex digits.")
+    parts_of(ref)
     return folder.resolve(_offload_name(ref))
 
 
@@ -332,11 +229,11 @@ def _offload_name(ref: str) -> str:
     return f"sessions/{session_id}.d/{name}.txt"
 
 
-# Purging and tidying
+# Purging and cleaning up
 
 
 def owner(path: str) -> str:
-    """The session that a file below `sessions/` belongs to, by its path in the user's folder; empty where none does."""
+    """The session of a file below `sessions/`, by its path in the user's folder; empty if it belongs to none."""
     parts = path.split("/")
     if len(parts) == 2 and path.endswith(".json"):
         return parts[1].removesuffix(".json")
@@ -351,13 +248,13 @@ def all_files(folder: UserFolder) -> list[Path]:
 
 
 def temporary_files(folder: UserFolder) -> list[Path]:
-    """What interrupted writes left behind."""
+    """Temporary files of interrupted writes."""
     paths = (path for path in all_files(folder) if not path.is_symlink())
     return [path for path in paths if path.name.startswith(atomic.TEMPORARY_PREFIX)]
 
 
 def clear_temporary(folder: UserFolder, *, timeout: float) -> int:
-    """Remove what writes of a process that died left behind; returns how many."""
+    """Delete temporary files of processes that died; returns how many."""
     if not temporary_files(folder):
         return 0
     with all_locked(folder, timeout=timeout):

@@ -1,10 +1,9 @@
-"""Signatures of local state: what tells an entry that this machine's user wrote from one that came with the folder.
+"""Signatures of local state: they tell entries of this machine's user from those that came with a folder.
 
-What memctl keeps below `.memctl/` and acts on later (log lines, receipts, the trash, drafts), and the sessions and
-queues it learns from, are JSON objects with a signature as their last field, `mac`: HMAC-SHA256, cut to 128 bits, over
-the id of the folder, the kind of the entry and its bytes. The key is a random file of the user's, outside of all
-folders. So whoever sends a folder, an archive or a branch can copy entries or leave them out, but can make none that is
-believed.
+The entries below `.memctl/` that memctl acts on later (log lines, receipts, trash, drafts), and the sessions and queues
+it learns from, are JSON objects whose last field, `mac`, is a signature: HMAC-SHA256, cut to 128 bits, over the
+folder's id, the kind of the entry and its bytes. The key is a random file of the user, outside all folders. So the
+sender of a folder, an archive or a branch can copy or omit entries, but cannot make one that verifies.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ KEY_VARIABLE = "MEMCTL_STATE_KEY_FILE"
 """Environment variable that names the file of the key."""
 
 OPERATION, RECEIPT = "operation", "receipt"
-"""Kinds of lines; a whole file's kind is its path."""
+"""Kinds of lines; the kind of a whole file is its path."""
 
 FIELD = "mac"
 _KEY = re.compile(rb"[0-9a-f]{64}\n?")
 _ID = re.compile(rb"[0-9a-f]{32}\n?")
 _SIGNED = re.compile(rb',\s*"mac":\s*"([0-9a-f]{32})"\s*\}\s*\Z')
 _LONGEST_END = 80
-"""Bytes at the end of an entry in which its signature is looked for."""
+"""Bytes at the end of an entry that are searched for its signature."""
 
 
 def key_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the key lies: the file `MEMCTL_STATE_KEY_FILE` names, else `memctl/key` in the user's state directory."""
+    """The path of the key: `MEMCTL_STATE_KEY_FILE`, else `memctl/key` in the user's state directory."""
     if named := environment.get(KEY_VARIABLE):
         return Path(named).expanduser().absolute()
     base = Path(environment.get("XDG_STATE_HOME") or "~/.local/state").expanduser()
-    if not base.is_absolute():  # the XDG specification: a relative path is to be ignored
+    if not base.is_absolute():  # the XDG specification ignores relative paths
         base = Path("~/.local/state").expanduser()
     return base / "memctl" / "key"
 
@@ -49,8 +48,8 @@ class Signer:
     """Signs and verifies the entries of one user's folder.
 
     Args:
-        id_file: holds the folder's id, a random name that moves and is copied with it.
-        key_file: holds the user's key.
+        id_file: has the folder's id, a random name that is moved and copied with the folder.
+        key_file: has the user's key.
     """
 
     def __init__(self, id_file: Path, key_file: Path) -> None:
@@ -58,13 +57,13 @@ class Signer:
         self._known: tuple[str, bytes] | None = None
 
     def verifies(self, kind: str, entry: bytes) -> bool:
-        """Whether this machine's user wrote the entry, in this folder or one it was copied from."""
+        """Whether this machine's user wrote the entry, in this folder or in one that it was copied from."""
         match = _SIGNED.search(entry, max(0, len(entry) - _LONGEST_END))
         known = self._secret() if match else None
         return bool(match and known and hmac.compare_digest(match[1], _mac(known, kind, entry[: match.start()])))
 
     def signed(self, kind: str, entry: bytes) -> bytes:
-        """The entry, a JSON object, with its signature; one that it has already is replaced.
+        """The entry, a JSON object, with its signature; an existing one is replaced.
 
         Raises:
             StorageError: there is no key, and none can be made.
@@ -76,18 +75,18 @@ class Signer:
 
     @property
     def folder_id(self) -> str:
-        """The folder's id; empty before anything was signed in it."""
+        """The folder's id; empty before the first signature."""
         known = self._secret()
         return known[0] if known else ""
 
     def secret(self, purpose: str) -> str:
-        """A text that only this machine's user can know, for a purpose, in any folder; empty where there is no key."""
+        """A secret of this machine's user for a purpose, the same in all folders; empty without a key."""
         key = _content(self.key_file, _KEY, linked=True)
         known = ("", bytes.fromhex(key.decode())) if key else None
         return _mac(known, "secret", purpose.encode("utf-8", "surrogatepass")).decode() if known else ""
 
     def prepare(self) -> str:
-        """Make the key and the folder's id where they are missing; returns the id.
+        """Make the key and the folder's id if they are missing; returns the id.
 
         Raises:
             StorageError: they cannot be written.
@@ -95,7 +94,7 @@ class Signer:
         return (self._secret() or self._made())[0]
 
     def _secret(self) -> tuple[str, bytes] | None:
-        """The folder's id and the key; None where one of them is missing or unusable."""
+        """The folder's id and the key; None if one is missing or unusable."""
         if self._known is None:
             key, folder = _content(self.key_file, _KEY, linked=True), _content(self.id_file, _ID)
             self._known = (folder.decode(), bytes.fromhex(key.decode())) if key and folder else None
@@ -115,7 +114,7 @@ class Signer:
 
     @cached_property
     def watermarks(self) -> Path:
-        """Folder, beside the key, of the numbers of the last finished operations."""
+        """The folder, beside the key, with the numbers of the last finished operations."""
         return self.key_file.with_name(f"{self.key_file.name}.folders")
 
 
@@ -129,7 +128,7 @@ def unsigned(entry: bytes) -> bytes:
 
 
 def private(path: Path) -> bool:
-    """Whether nobody but its owner can read a file."""
+    """Whether only the owner can read a file."""
     return stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
 
@@ -140,9 +139,9 @@ def _mac(known: tuple[str, bytes], kind: str, body: bytes) -> bytes:
 
 
 def _content(path: Path, form: re.Pattern[bytes], *, linked: bool = False) -> bytes | None:
-    """What a file holds, if it is as memctl writes it; a key may be a link, as the secrets of containers are."""
+    """The content of a file, if it has this form. A key may be a link, as the secrets of containers are."""
     try:
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # a pipe would block
             return None
         data = (atomic.read_given if linked else atomic.read)(path) or b""
     except (StorageError, OSError):
@@ -151,13 +150,13 @@ def _content(path: Path, form: re.Pattern[bytes], *, linked: bool = False) -> by
 
 
 def _move_away(path: Path) -> None:
-    """An id that is none came with the folder: nothing can have been signed with it."""
+    """Move a malformed id away: it came with the folder, and nothing can be signed with it."""
     with atomic.writing(path):
         path.rename(path.with_name(f"{path.name}.unusable-{secrets.token_hex(4)}"))
 
 
 def _make(path: Path, content: str) -> None:
-    """Write a private file if there is none; of two processes the first wins."""
+    """Write a private file if the path is free; of two processes, the first wins."""
     try:
         with atomic.writing(path):
             there = path.exists()

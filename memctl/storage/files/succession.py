@@ -1,4 +1,4 @@
-"""What supersedes what: memories that supersede each other, as they do when two machines decide for different ones."""
+"""Circles of memories that supersede each other, as when two machines decide a conflict differently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STATE = ("status", "archived_at", "archived_reason", "superseded_by", "valid_to"
 
 
 def circles(superseded_by: Mapping[str, str]) -> Iterator[list[str]]:
-    """Memories of which each is superseded by the next, and the last by the first. No memory is in two of them."""
+    """Memories of which each is superseded by the next, and the last by the first. No memory is in two circles."""
     seen: set[str] = set()
     for name in sorted(superseded_by):
         path: dict[str, int] = {}
@@ -27,9 +27,9 @@ def circles(superseded_by: Mapping[str, str]) -> Iterator[list[str]]:
 
 
 def opened(merged: Memories, ours: Memories, theirs: Memories) -> dict[str, Memory]:
-    """The memories that stand, after all, so that of each circle that a merge made the decision made last holds.
+    """The memories to make active again, so that the last decision in each circle that a merge made holds.
 
-    It is opened where a memory was superseded last: what took its place is as it was on the side that kept it.
+    A circle is broken at the memory that was superseded last: its successor is as on the side that kept it.
     """
     sides = (ours, theirs)
     by = {name: memory.superseded_by for name, memory in merged.items()}
@@ -38,7 +38,7 @@ def opened(merged: Memories, ours: Memories, theirs: Memories) -> dict[str, Memo
 
 
 def _stands_in(circle: Sequence[str], merged: Memories, side: Memories) -> bool:
-    """Whether a side has the whole circle: then it is no merge that made it."""
+    """Whether a side has the whole circle: then the merge did not make it."""
     return all(_by(side.get(name)) == merged[name].superseded_by for name in circle)
 
 
@@ -52,7 +52,7 @@ def _opened(merged: Memories, circle: Sequence[str], sides: Sequence[Memories]) 
 
 
 def _superseded_at(name: str, merged: Memories, sides: Sequence[Memories]) -> tuple[str, str]:
-    """When it was superseded by what supersedes it now, and its id for equal times."""
+    """When a memory was superseded by its present successor, and its id to order equal times."""
     there = [side[name] for side in sides if _by(side.get(name)) == merged[name].superseded_by]
     return max((memory.updated_at.isoformat() for memory in there if memory.updated_at), default=""), name
 

@@ -1,4 +1,4 @@
-"""A look at every line of every transcript: what is wrong with it, and which attachments are still needed."""
+"""Checks of every line of every transcript: what is wrong, and which attachments are still needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memctl.storage.files.layout import UserFolder
 
 @dataclass(frozen=True)
 class Place:
-    """A line: its file, its number, and what it says; None where that cannot be read."""
+    """A line: its file, its number and its content; None if it is unreadable."""
 
     path: str
     number: int
@@ -29,7 +29,7 @@ class Place:
 
 
 def places(folder: UserFolder, paths: Sequence[str] = ()) -> Iterator[Place]:
-    """Every line that is not blank; files that cannot be read are passed over, for the index says why."""
+    """Every line that is not blank; unreadable files are skipped, because the index reports them."""
     for path in paths or transcripts.files(folder):
         try:
             data = atomic.read(folder.root / path, folder.root) or b""
@@ -45,8 +45,8 @@ class Repeated:
     """Lines with one id.
 
     Args:
-        copies: those that say what a later one says.
-        versions: the last line of each thing that is said; the last of them is in answers.
+        copies: those whose content a later line has.
+        versions: the last line with each content; answers have the last of them.
     """
 
     message_id: str
@@ -55,7 +55,7 @@ class Repeated:
 
 
 def repeated(scanned: Sequence[Place]) -> list[Repeated]:
-    """Messages that stand several times, but for those that were deleted."""
+    """Messages with several lines, without deleted ones."""
     by_id: dict[str, list[Place]] = defaultdict(list)
     deleted = {place.read.deleted for place in scanned if place.read and place.read.deleted}
     for place in scanned:
@@ -72,7 +72,7 @@ def _repeated(message_id: str, lines: Sequence[Place]) -> Repeated:
 
 
 def misplaced(place: Place) -> bool:
-    """Whether a message stands in the file of another month than that of its receipt."""
+    """Whether a message is in the file of another month than the one it was received in."""
     message = place.read.message if place.read else None
     received = (message.received or message.at) if message else None
     return received is not None and place.path not in (
@@ -82,7 +82,7 @@ def misplaced(place: Place) -> bool:
 
 
 def is_torn(folder: UserFolder, place: Place) -> bool:
-    """Whether a line that cannot be read is what a crash left of the last one."""
+    """Whether an unreadable line is the torn end of a file."""
     return place.read is None and transcripts.torn_end(folder, place.path) == place.raw
 
 
@@ -92,11 +92,11 @@ _NAMED = re.compile(rb"[0-9a-f]{32}")
 
 
 def unused_attachments(folder: UserFolder) -> list[str]:
-    """Attachments that nothing names: no line of a transcript, deleted or unreadable ones included, and no session. A
-    message that is being added names its own; so call it with the lock of the transcripts held, before any is removed.
+    """Attachments that no line of a transcript and no session refers to; deleted and unreadable lines count too. A
+    message that is being added refers to its own, so hold the transcripts' lock before removing any.
 
     Raises:
-        StorageError: a file cannot be read, which may name some.
+        StorageError: a file that may refer to some cannot be read.
     """
     place = folder.root / transcripts.ATTACHMENTS
     there = sorted(path.stem for path in place.glob("*.txt") if path.is_file()) if place.is_dir() else []
@@ -108,7 +108,7 @@ def unused_attachments(folder: UserFolder) -> list[str]:
 
 
 def attachment_problem(folder: UserFolder, name: str) -> str:
-    """Why an attachment cannot be used; empty where it can."""
+    """Why an attachment cannot be used; empty if it can."""
     path = folder.root / transcripts.attachment(name)
     try:
         data = atomic.read(path, folder.root)
@@ -116,10 +116,10 @@ def attachment_problem(folder: UserFolder, name: str) -> str:
         return problem.message
     if data is None:
         return "is missing"
-    return "" if blake2b(data, digest_size=16).hexdigest() == name else "is not what was kept"
+    return "" if blake2b(data, digest_size=16).hexdigest() == name else "has other content than was stored"
 
 
-# Changing; with the lock of the transcripts held
+# Changing; with the transcripts' lock held
 
 
 def remove_attachments(folder: UserFolder, names: Sequence[str]) -> None:
@@ -128,18 +128,18 @@ def remove_attachments(folder: UserFolder, names: Sequence[str]) -> None:
 
 
 def without_copies(folder: UserFolder) -> None:
-    """Take out lines that say what a later line says of the same message: nothing is lost by that."""
+    """Remove lines whose content a later line of the same message has."""
     for each in repeated([*places(folder)]):
         for path in {place.path for place in each.copies}:
             _rewrite(folder, path, {place.number: None for place in each.copies if place.path == path})
 
 
 def finished(folder: UserFolder, before: datetime, *, dry_run: bool = False) -> int:
-    """Remove the text of messages that were deleted by then, for good; the deletions stay, so that no old copy of a
-    file brings them back.
+    """Remove the text of messages deleted before this time, for good. The deletions stay, so that an old copy of a file
+    does not bring the messages back.
 
     Returns:
-        how many there were.
+        the number of messages.
     """
     done = 0
     for path in transcripts.files(folder):
@@ -164,7 +164,7 @@ def _is_due(line: kept.Line, before: datetime) -> bool:
 
 
 def _rewrite(folder: UserFolder, path: str, changes: Mapping[int, bytes | None]) -> None:
-    """Replace lines by their numbers, or take them out where there is nothing in their place."""
+    """Replace lines by number; None removes a line."""
     lines = (atomic.read(folder.root / path, folder.root) or b"").split(b"\n")
     new = [changes.get(number, line) for number, line in enumerate(lines, 1)]
     atomic.replace(folder.root / path, b"\n".join(line for line in new if line is not None), root=folder.root)

@@ -1,7 +1,8 @@
-"""Transcripts on disk: `transcripts/YYYY-MM.jsonl`, a line a message, added at the end by the month of its receipt.
+"""Transcripts on disk: `transcripts/YYYY-MM.jsonl`, one line per message, appended to the file of the month in which it
+was received.
 
-Whoever changes one of the files holds the lock of the transcripts, for the milliseconds that takes, and waits for no
-other lock. A deletion is a line too, in the file of its message.
+A writer holds the transcripts' lock, for milliseconds, and waits for no other lock meanwhile. A deletion is a line too,
+in the file of its message.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from memctl.core import kept, times
+from memctl.core import attachments, kept, times
 from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import LogLine
-from memctl.errors import InvalidDataError, NotFoundError
+from memctl.errors import NotFoundError
 from memctl.storage.files import atomic, lock
 from memctl.storage.files.layout import UserFolder
 
@@ -29,14 +30,8 @@ ATTACHMENTS = "transcripts/attachments/"
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 
-LARGE_TEXT = 16_000
-"""Characters: a longer text is kept in a file of its own …"""
-
-EXCERPT = 2_000
-"""… and this much of its beginning in the message's line."""
-
 TAIL = 4_096
-"""Bytes before the end by which a file that only grew is known again."""
+"""The number of last bytes that identify a file that only grew."""
 
 MARK = f"{FOLDER}.gitignore"
 
@@ -45,7 +40,7 @@ PRIVATE_MARK = b"# What was said stays on this machine: `memctl git transcripts 
 
 @dataclass(frozen=True)
 class Appended:
-    """What was added to a file: its states before (None where there was none) and after, and where the lines begin."""
+    """What was appended to a file: its state before (None for a new file) and after, and the offsets of the lines."""
 
     path: str
     before: os.stat_result | None
@@ -56,16 +51,16 @@ class Appended:
 
 
 def path_of(received: datetime, *, local: bool = False) -> str:
-    """The file of a message received at this time.
+    """The file for a message received at this time.
 
     Args:
-        local: the one beside it, for messages of this machine where git tracks the other.
+        local: the file beside it, for messages of this machine if git tracks the other.
     """
     return f"{FOLDER}{received:%Y-%m}{'.local' if local else ''}.jsonl"
 
 
 def files(folder: UserFolder) -> list[str]:
-    """The transcripts there are, oldest first."""
+    """The transcripts, oldest first."""
     place = folder.root / FOLDER
     names = sorted(entry.name for entry in os.scandir(place)) if place.is_dir() else []
     return [FOLDER + name for name in names if kept.is_transcript(FOLDER + name)]
@@ -73,27 +68,29 @@ def files(folder: UserFolder) -> list[str]:
 
 @contextmanager
 def locked(folder: UserFolder, *, timeout: float) -> Iterator[None]:
-    """Hold the lock of the transcripts.
+    """Hold the transcripts' lock.
 
     Raises:
-        LockedError: somebody else holds it for longer than `timeout` seconds.
+        LockedError: another process holds it for longer than `timeout` seconds.
     """
     with lock.exclusive(folder.session_locks / "transcripts", timeout=timeout):
         yield
 
 
 def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime, *, local: bool = False) -> Appended:
-    """Add messages at the end of the month's file, durable when this returns; call it with the lock held.
+    """Append messages to the month's file, durably; call it with the lock held.
 
     Args:
         local: see `path_of`.
 
     Raises:
-        StorageError: the system refuses; nothing of them is in the file then.
-        InvalidDataError: a message has no form in JSON; nothing was written.
+        StorageError: the file cannot be written; then it has none of the messages.
+        InvalidDataError: a message cannot be written as JSON; nothing was written.
     """
     path = path_of(now, local=local)
-    lines = b"".join(kept.encode(_with_attachments(folder, message)) + b"\n" for message in messages)
+    lines = b"".join(
+        kept.encode(attachments.with_excerpts(each, lambda text: attach(folder, text))) + b"\n" for each in messages
+    )
     ensure_private(folder)
     full = folder.resolve(path)
     before = _stat(full)
@@ -109,11 +106,10 @@ def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime, *
 
 
 def edit(folder: UserFolder, path: str, lines: Sequence[LogLine]) -> None:
-    """Add lines, such as those of deletions, and take others out; what is done already is left. Call it with the lock
-    held.
+    """Add lines, such as deletions, and remove others, unless that is done already. Call it with the lock held.
 
     Raises:
-        StorageError: the system refuses.
+        StorageError: the file cannot be written.
     """
     full = folder.step(path)
     data = atomic.read(full, folder.root) or b""
@@ -130,7 +126,7 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LogLine]) -> None:
 
 
 def size(folder: UserFolder) -> int:
-    """How large the transcripts are with their attachments, in bytes."""
+    """The size of the transcripts and their attachments, in bytes."""
     place = folder.transcripts
     paths = (path for path in place.rglob("*") if path.suffix in (".jsonl", ".txt")) if place.is_dir() else ()
     return sum(path.lstat().st_size for path in paths if path.is_file())
@@ -144,8 +140,8 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _end_before_next(path: Path, state: os.stat_result) -> bytes:
-    """What must stand before the next line: nothing, or a line end. A line that a crash cut off was never acknowledged,
-    and goes; what a person wrote without a line end stays."""
+    """What to write before the next line: nothing, or a line end. A torn line was never acknowledged and is removed; a
+    line that a person wrote without a line end stays."""
     last = _last_line(path, state)
     if _is_torn(last):
         with atomic.writing(path):
@@ -158,7 +154,7 @@ LARGEST_LINE = 1 << 20
 
 
 def _last_line(path: Path, state: os.stat_result) -> bytes:
-    """What stands behind the last line end."""
+    """The bytes after the last line end."""
     if read_from(path, max(0, state.st_size - 1)) in (b"", b"\n"):
         return b""
     tail = read_from(path, max(0, state.st_size - LARGEST_LINE))
@@ -166,13 +162,13 @@ def _last_line(path: Path, state: os.stat_result) -> bytes:
 
 
 def _is_torn(last: bytes) -> bool:
-    """Whether it is what a write that was cut off left: the beginning of a line of memctl's, or zeros."""
+    """Whether the bytes are a torn write: the beginning of one of memctl's lines, or zeros."""
     ours = last.startswith(b'{"id": "') or b'{"id": "'.startswith(last) or not last.strip(b"\0")
     return bool(last) and ours and next(kept.lines(last), None) is None
 
 
 def torn_end(folder: UserFolder, path: str) -> bytes:
-    """What a crash left of the last line of a transcript; empty where that is whole."""
+    """The torn end of a transcript; empty if its last line is complete."""
     full = folder.root / path
     state = _stat(full)
     last = _last_line(full, state) if state else b""
@@ -180,14 +176,14 @@ def torn_end(folder: UserFolder, path: str) -> bytes:
 
 
 def clear_torn_end(folder: UserFolder, path: str) -> None:
-    """Take out what a crash left of the last line; call it with the lock held."""
+    """Remove a torn end; call it with the lock held."""
     full = folder.resolve(path)
     if state := _stat(full):
         _end_before_next(full, state)
 
 
 def _cut_back(path: Path, before: os.stat_result | None) -> None:
-    """Take out what a write that failed left behind; what cannot be is met by the next one."""
+    """Remove the torn end of a failed write; if that fails too, the next writer does."""
     with suppress(OSError):
         if before is not None:
             os.truncate(path, before.st_size)
@@ -196,7 +192,7 @@ def _cut_back(path: Path, before: os.stat_result | None) -> None:
 
 
 def read_from(path: Path, offset: int) -> bytes:
-    """The bytes of a file from an offset on.
+    """The bytes of a file from an offset.
 
     Raises:
         StorageError: it cannot be read.
@@ -210,16 +206,16 @@ def read_from(path: Path, offset: int) -> bytes:
 
 
 def tail_digest(tail: bytes) -> str:
-    """What tells the end of a file from another."""
+    """The digest that identifies the end of a file."""
     return blake2b(tail[-TAIL:], digest_size=16).hexdigest()
 
 
 def ensure_private(folder: UserFolder) -> None:
-    """Keep what is said out of git, before the first line is written; unless this user of this machine decided
-    otherwise. A mark that lets anything through, as a folder from elsewhere may bring it, is replaced.
+    """Keep messages out of git before the first is written, unless this machine's user decided otherwise. An ignore
+    file that lets anything through, which may come with a folder, is replaced.
 
     Raises:
-        StorageError, RefusedError: the mark cannot be written, or is a link.
+        StorageError, RefusedError: the ignore file cannot be written, or is a link.
     """
     marker = folder.root / MARK
     if is_shared(folder) or is_private_mark(atomic.read(marker, folder.root)):
@@ -234,7 +230,7 @@ def is_private_mark(data: bytes | None) -> bool:
 
 
 def privacy(folder: UserFolder) -> str:
-    """Whether git may see the transcripts: one of `PRIVATE`, `SHARED_HERE`, `UNMARKED`."""
+    """Whether git can see the transcripts: `PRIVATE`, `SHARED_HERE` or `UNMARKED`."""
     if is_shared(folder):
         return SHARED_HERE
     marked = (folder.root / FOLDER / ".gitignore").exists() or not folder.transcripts.is_dir()
@@ -242,8 +238,8 @@ def privacy(folder: UserFolder) -> str:
 
 
 PRIVATE, SHARED_HERE, UNMARKED = "private", "in git", "unmarked"
-"""Kept out of git; under git by a decision of this machine's user; in a folder that came without the mark: the next
-message marks it."""
+"""Kept out of git; in git by a decision of this machine's user; in a folder without an ignore file, which the next
+message adds."""
 
 
 def is_shared(folder: UserFolder) -> bool:
@@ -257,8 +253,8 @@ SHARED = ".memctl/state/transcripts-in-git"
 
 
 def share(folder: UserFolder, wanted: bool) -> None:
-    """Put the transcripts under git, or take them out again: an act of this machine's user alone. Done again, it
-    completes what a crash cut short."""
+    """Put the transcripts under git, or take them out again. Only this machine's user can decide it. Repeating it
+    completes an interrupted call."""
     if wanted:
         atomic.replace(folder.transcripts_decision, folder.signer.signed(SHARED, b'{"shared": true}'), root=folder.root)
         if is_private_mark(atomic.read(folder.root / MARK, folder.root)):
@@ -268,7 +264,7 @@ def share(folder: UserFolder, wanted: bool) -> None:
         ensure_private(folder)
 
 
-# What this machine's user decided
+# Decisions of this machine's user
 
 
 PAUSED = ".memctl/state/transcripts-paused"
@@ -282,7 +278,7 @@ def read_paused(folder: UserFolder) -> Paused:
 
 
 def write_paused(folder: UserFolder, paused: Paused) -> None:
-    """Decide what is not kept from now on."""
+    """Set what is not kept from now on."""
     decided = {"everything": paused.everything, "sessions": list(paused.sessions)}
     _decide(folder, PAUSED, decided if paused != Paused() else None)
 
@@ -291,19 +287,19 @@ RETENTION = ".memctl/state/transcripts-retention"
 
 
 def read_notice(folder: UserFolder) -> tuple[float, datetime] | None:
-    """After how many days messages are going to be deleted, and when that was announced; None where it was not."""
+    """The days after which messages will be deleted, and when that was announced; None if it was not."""
     decision = _decided(folder, RETENTION)
     days, at = decision.get("days"), decision.get("at")
     return (float(days), times.from_value(at)) if isinstance(days, int | float) and at else None
 
 
 def write_notice(folder: UserFolder, days: float, at: datetime) -> None:
-    """Note that a deletion was announced."""
+    """Store that a deletion was announced."""
     _decide(folder, RETENTION, {"days": days, "at": times.to_text(at)})
 
 
 def _decided(folder: UserFolder, path: str) -> Mapping[str, Any]:
-    """A decision that this machine's user signed; nothing where there is none."""
+    """A decision that this machine's user signed; empty if there is none."""
     full = folder.resolve(path)
     data = atomic.read(full) if full.is_file() else None
     if data is None or not folder.signer.verifies(path, data):
@@ -326,7 +322,7 @@ def _decide(folder: UserFolder, path: str, value: Mapping[str, Any] | None) -> N
 
 
 def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
-    """The message that begins at a place; None where there is none any more."""
+    """The message at an offset; None if it is gone."""
     full = folder.resolve(path)
     try:
         with open(full, "rb", opener=atomic.regular) as file:
@@ -338,8 +334,7 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
 
 
 def mentioned(folder: UserFolder, message_ids: Sequence[str]) -> set[str]:
-    """Those of the ids that any line begins with, in the form in which memctl writes them: of a message, also of one
-    without text, or of a deletion."""
+    """The ids with which a line begins, as memctl writes lines: a message, also one without text, or a deletion."""
     starts = {message_id: kept.line({"id": message_id})[:-1] + b"," for message_id in message_ids}
     texts = (atomic.read(folder.root / path, folder.root) or b"" for path in files(folder) if starts)
     return {message_id for data in texts for message_id, start in starts.items() if start in data}
@@ -348,29 +343,9 @@ def mentioned(folder: UserFolder, message_ids: Sequence[str]) -> set[str]:
 # Large texts
 
 
-def _with_attachments(folder: UserFolder, message: KeptMessage) -> KeptMessage:
-    """The message with its large texts in files of their own, durable."""
-    blocks = tuple(_attached(folder, block) for block in message.content)
-    return message if blocks == message.content else replace(message, content=blocks)
-
-
-def _attached(folder: UserFolder, block: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = block.get("text")
-    if isinstance(text, str) and len(text) > LARGE_TEXT:
-        return {**block, "text": text[:EXCERPT], "attachment": attach(folder, text), "characters": len(text)}
-    for name in ("output", "content"):
-        inner = block.get(name)
-        if isinstance(inner, str) and len(inner) > LARGE_TEXT:
-            return {**block, name: [_attached(folder, {"type": "text", "text": inner})]}
-        if isinstance(inner, list):
-            return {**block, name: [_attached(folder, each) if isinstance(each, Mapping) else each for each in inner]}
-    return block
-
-
 def attach(folder: UserFolder, text: str) -> str:
-    """Keep a text in a file that is named after its content; returns the name."""
-    data = text.encode("utf-8", "surrogatepass")
-    digest = blake2b(data, digest_size=16).hexdigest()
+    """Store a text in a file named after its content; returns the name."""
+    digest, data = attachments.name_of(text)
     full = folder.resolve(attachment(digest))
     if not full.is_file():
         atomic.replace(full, data, root=folder.root)
@@ -382,49 +357,19 @@ def read_attachment(folder: UserFolder, digest: str) -> str:
 
     Raises:
         NotFoundError: it is not on this machine.
-        InvalidDataError: the file holds something else than what was kept there.
+        InvalidDataError: the file has another content than was stored.
     """
     data = atomic.read(folder.resolve(attachment(digest))) if _DIGEST.fullmatch(digest) else None
     if data is None:
         raise NotFoundError(f"the attachment {digest!r} is not on this machine", hint="It goes with its message.")
-    if blake2b(data, digest_size=16).hexdigest() != digest:
-        raise InvalidDataError(f"the attachment {digest!r} is not what was kept", hint="Somebody changed it.")
-    return data.decode("utf-8", "surrogatepass")
+    return attachments.text_of(digest, data)
 
 
 def attachment(digest: str) -> str:
-    """The file of a large text, relative to the user's folder."""
+    """The path of a large text, relative to the user's folder."""
     return f"{ATTACHMENTS}{digest}.txt"
 
 
-def attachments_of(message: KeptMessage) -> list[str]:
-    """The names of the large texts of a message."""
-    return [name for block in message.content for name in _attachments_in(block)]
-
-
-def _attachments_in(block: Mapping[str, Any]) -> Iterator[str]:
-    if isinstance(name := block.get("attachment"), str) and _DIGEST.fullmatch(name):
-        yield name
-    for inner in ("output", "content"):
-        parts = block.get(inner)
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, Mapping):
-                yield from _attachments_in(part)
-
-
-def whole(folder: UserFolder, message: KeptMessage) -> KeptMessage:
-    """The message with its large texts in full; what is not on this machine stays an excerpt."""
-    return replace(message, content=tuple(_whole(folder, block) for block in message.content))
-
-
-def _whole(folder: UserFolder, block: Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(name := block.get("attachment"), str):
-        with suppress(NotFoundError, InvalidDataError):
-            kept_fields = {key: value for key, value in block.items() if key not in ("attachment", "characters")}
-            return {**kept_fields, "text": read_attachment(folder, name)}
-    whole = dict(block)
-    for inner in ("output", "content"):
-        parts = block.get(inner)
-        if isinstance(parts, list):
-            whole[inner] = [_whole(folder, part) if isinstance(part, Mapping) else part for part in parts]
-    return whole
+def full(folder: UserFolder, message: KeptMessage) -> KeptMessage:
+    """The message with its large texts in full; one that is not on this machine stays an excerpt."""
+    return attachments.with_full_texts(message, lambda digest: read_attachment(folder, digest))

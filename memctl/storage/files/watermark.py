@@ -1,10 +1,11 @@
-"""What is remembered of each folder outside of it, beside the key: how far this machine's user got in it.
+"""What is stored about each folder outside it, beside the key: the last operation that this machine's user finished
+there.
 
-The number of the last finished operation keeps an old line of the log from being carried out again, though its
-signature is good; the size of the log tells whether somebody else has written into it. Both are kept for each copy of a
-folder, by its place. An operation names the place where it began: a copy that was made in the middle of it finishes
-it, unless that place has finished it. All of it is a second look: where it is missing or cannot be written, the states
-before and after decide alone.
+The number of the last finished operation prevents an old line of the log, whose signature is valid, from being applied
+again. The size of the log shows whether someone else has written to it. Both are stored for each copy of a folder, by
+its path. An operation names the folder where it began: a copy made during it finishes the operation, unless the
+original has finished it. This is a second check: if the file is missing or cannot be written, the states before and
+after decide alone.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from memctl.storage.files import atomic
 from memctl.storage.files.layout import UserFolder
 
 _LEAST = 127
-"""Bytes to which a watermark is filled up, so that one usually takes the place of another of the same length."""
+"""Bytes to which the file is padded, so that it is usually overwritten by one of the same length."""
 
 _PLACE = re.compile(r"\d+-\d+-\d+")
 
 
 @dataclass(frozen=True)
 class Watermark:
-    """What is remembered of one copy of a folder.
+    """What is stored about one copy of a folder.
 
     Args:
-        finished: number of the last operation that was finished here.
-        elsewhere: place and number of operations that began in another place, and were finished here.
-        log_size: bytes of the log after that, when every line in it was verified.
-        untracked: stamp of the git index that was looked at last and tracks nothing below `.memctl/`.
-        without_transcripts: stamp of the git index that was looked at last and tracks no transcript.
+        finished: number of the last operation finished here.
+        elsewhere: folder and number of operations that began in another folder and were finished here.
+        log_size: size of the log when every line in it was verified.
+        untracked: stamp of the last git index that tracked nothing below `.memctl/`.
+        without_transcripts: stamp of the last git index that tracked no transcript.
     """
 
     finished: int = 0
@@ -48,24 +49,24 @@ class Watermark:
 
 
 def of(folder: UserFolder) -> Watermark:
-    """What is remembered of this copy."""
+    """What is stored about this copy."""
     return _read(_file(folder, place(folder))) or Watermark()
 
 
 def place(folder: UserFolder) -> str:
-    """What tells this folder from a copy of it; zeros for what the system does not tell."""
+    """Identifies this folder among its copies; zeros for what the system does not tell."""
     device, root = _identity(folder.root)
     return f"{device}-{root}-{_identity(folder.state)[1]}"
 
 
 def is_finished(folder: UserFolder, began: str, number: int) -> bool:
-    """Whether an operation that began in a place was finished, there or here."""
+    """Whether an operation that began in a folder was finished, there or here."""
     there = _read(_file(folder, began)) if _PLACE.fullmatch(began) else None
     return number <= max(there.finished if there else 0, of(folder).elsewhere.get(began, 0))
 
 
 def note_finished(folder: UserFolder, began: str, number: int, log_size: int) -> None:
-    """Remember that an operation was finished here."""
+    """Store that an operation was finished here."""
     mark = replace(of(folder), log_size=log_size)
     if began == place(folder):
         _write(folder, replace(mark, finished=max(number, mark.finished)))
@@ -74,12 +75,12 @@ def note_finished(folder: UserFolder, began: str, number: int, log_size: int) ->
 
 
 def note(folder: UserFolder, **values: Any) -> None:
-    """Remember something of this copy. It never fails a command, and is not synced: the files decide."""
+    """Store values for this copy. This never fails a command and is not synced: the files decide."""
     _write(folder, replace(of(folder), **values))
 
 
 def _write(folder: UserFolder, mark: Watermark) -> None:
-    """Write in place, in one call: a file of its own for each change would cost more than all the rest of this."""
+    """Write in place, in one call: a new file for each change would be too slow."""
     with suppress(MemctlError, OSError):
         if not folder.signer.folder_id:
             return
@@ -93,7 +94,7 @@ def _write(folder: UserFolder, mark: Watermark) -> None:
 
 
 def _file(folder: UserFolder, where: str) -> Path:
-    """One file for each copy: two of them can be in use at once."""
+    """The file for a copy: two of them can be in use at once."""
     return folder.signer.watermarks / (folder.signer.folder_id or "-") / f"{where}.json"
 
 

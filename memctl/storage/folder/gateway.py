@@ -1,13 +1,11 @@
-"""The one way in which files change: lock, look again, note the intent, write, index.
+"""The only way to change files: lock, check, log the intent, write, index.
 
-Acknowledged means on disk. What a crash leaves half-done is completed, or found not begun, at the next opening.
+An acknowledged change is on disk. After a crash, the next command completes the change, or finds that it had not begun.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -16,26 +14,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from memctl.core import kept, records, times
-from memctl.core.formats import codec, document
-from memctl.core.models import Change, Memory, TextEdit
-from memctl.core.operations import Operation, RecordStep, TextStep
+from memctl.core import kept, operations, records, times
+from memctl.core.formats import document
+from memctl.core.models import Change, TextEdit
+from memctl.core.operations import Operation, TextStep
 from memctl.core.records import IdMaker
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.providers.base import Embedder
+from memctl.storage.entries.making import record_entry
 from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, replay
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import sync
-from memctl.storage.folder.entries import record_entry
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 
 if TYPE_CHECKING:
-    from memctl.storage.files.erase import Erasure
+    from memctl.storage.files.erasing.erasure import Erasure
 
 _FEW = 16
-"""Up to this many records are found in the file by their bytes; for more, one parse is cheaper."""
+"""Up to this many records are located by their bytes; for more, parsing the file is faster."""
 
 _TRIES = 5
 
@@ -45,14 +43,14 @@ UNFINISHED = "It may be done in part: the next command finishes it or drops it, 
 
 T = TypeVar("T")
 FolderDecision = Callable[[FolderView], tuple[Change, T]]
-"""As `Decision`, of a folder's files."""
+"""Like `Decision`, for a folder."""
 
 
 class Gateway:
     """Applies changes to one user's folder.
 
     Attributes:
-        moved_aside: how many entries that somebody else wrote were moved out of the way.
+        moved_aside: how many entries of others were moved to `unverified/`.
     """
 
     def __init__(
@@ -70,19 +68,19 @@ class Gateway:
         Args:
             decide: called with the state under the lock.
             now: the time noted in the log.
-            before: a change of its own that is to be made first, under the same lock.
+            before: another change to make first, under the same lock.
 
         Returns:
-            the value that was decided on with the change.
+            the value that the decision returned with the change.
 
         Raises:
             LockedError, StorageError, InvalidDataError, RefusedError: nothing was changed.
         """
         with self.locked():
             if before is not None and not before(self.view())[0].empty:
-                decide(self.view())  # what is going to be refused must change nothing, not even this
+                decide(self.view())  # if it will be refused, even this must not change anything
                 self._apply_one(before, now)
-                replay.replay(self.folder)  # the log may not have taken that it was done
+                replay.replay(self.folder)  # the log may lack its `done`
             return self._apply_one(decide, now)
 
     def _apply_one(self, decide: FolderDecision[T], now: datetime) -> T:
@@ -97,14 +95,14 @@ class Gateway:
         raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
 
     def locked(self) -> AbstractContextManager[None]:
-        """The user's lock, with whatever a crashed process left behind repaired first."""
+        """The user's lock, with crash recovery first."""
         return _Locked(self)
 
     def view(self) -> FolderView:
         """The present state, synced.
 
         Raises:
-            InvalidDataError, RefusedError: the truth cannot be read, so nothing may be written.
+            InvalidDataError, RefusedError: the files are unreadable, so nothing may be written.
         """
         report = sync.sync(self.folder, self.index, self.embedder)
         if report.blocked:
@@ -116,8 +114,8 @@ class Gateway:
     # Preparing
 
     def _prepare(self, change: Change, now: datetime) -> _Prepared | None:
-        """Everything that will be written, worked out before anything is; None when the file changed meanwhile."""
-        texts = {m.memory_id: change.raws.get(m.memory_id) or _dump(m) for m in change.puts}
+        """Everything that will be written, prepared in memory; None if the file changed meanwhile."""
+        texts = {m.memory_id: change.raws.get(m.memory_id) or document.raw_of(m) for m in change.puts}
         known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
         data = atomic.read(self.folder.memory_file)
         base = self.index.files().get(document.FILE_NAME)
@@ -130,10 +128,10 @@ class Gateway:
         new, header = self._new_content(old, change, texts, clean)
         _check_size(new)
         operation = Operation(
-            op=_operation_id(now),
+            op=operations.new_id(now),
             at=times.to_text(now),
             command=change.command,
-            records=_record_steps(texts, known, change.removes),
+            records=operations.record_steps(texts, known, change.removes),
             texts=tuple(TextStep(f.name, f.before, f.after) for f in files),
             lines=change.lines,
             header=header,
@@ -143,7 +141,7 @@ class Gateway:
         return _Prepared(change, operation, base, data, new if new != data else None, texts, clean)
 
     def _signed(self, file: TextEdit) -> TextEdit:
-        """The edit, with the signature that memctl's own files bear."""
+        """The edit, signed if it is one of memctl's own files."""
         path = layout.path_of(file.name)
         if file.after is None or not path.startswith(layout.PRIVATE):
             return file
@@ -168,12 +166,11 @@ class Gateway:
         if change.header is None:
             return data, None
         parsed = document.parse(data)
-        wanted = {"format": document.FORMAT, "user_id": self.folder.name, **parsed.header, **change.header}
-        header = {name: value for name, value in wanted.items() if value not in ([], {}, None)}
+        header = document.header_with(self.folder.name, parsed.header, change.header)
         return edit.rebuilt(header, [record.raw for record in parsed.records]), (parsed.header, header)
 
     def _plan_by_index(self, data: bytes, change: Change) -> edit.Plan | None:
-        """Find the few records concerned by their bytes; None where that is not certain or not worth it."""
+        """Locate a few records by their bytes; None if that is uncertain or too many."""
         ids = [*(memory.memory_id for memory in change.puts), *change.removes]
         known = self.index.raws(document.FILE_NAME, ids)
         if len(known) > _FEW:
@@ -192,11 +189,11 @@ class Gateway:
             return None
         return edit.Plan({mid: place for mid, place in places.items() if place}, anchors)
 
-    # Carrying out
+    # Writing
 
     def _carry_out(self, prepared: _Prepared) -> None:
         _check_files(self.folder, prepared.change.texts)
-        for line in prepared.change.lines:  # what cannot be written must be met before it is begun
+        for line in prepared.change.lines:  # errors must surface before the first write
             atomic.check_regular(self.folder.step(line.log))
         layout.ensure_private(self.folder)
         prepared = replace(prepared, operation=journal.write_intent(self.folder, prepared.operation))
@@ -229,7 +226,7 @@ class Gateway:
             replay.keep_hand_edit(keep)
 
     def _confirm_or_take_back(self, prepared: _Prepared, problem: MemctlError) -> None:
-        """The system refused something half-way.
+        """Handle an error in the middle of a change.
 
         Raises:
             StorageError: nothing was changed, unless the hint says that it is not certain.
@@ -244,10 +241,10 @@ class Gateway:
         atomic.confirm(self.folder.memory_file)
 
     def _take_back(self, prepared: _Prepared) -> bool:
-        """A write failed half-way while we live: put back what was written, so that "nothing was changed" is true.
+        """Undo a partly written change, so that "nothing was changed" is true.
 
         Returns:
-            whether all had been written after all: then the change has succeeded.
+            True if everything had been written after all: then the change succeeded.
         """
         if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
             return True
@@ -259,19 +256,19 @@ class Gateway:
         return False
 
     def _index(self, prepared: _Prepared) -> None:
-        """Index what was just written. The change has succeeded: if this fails, the next sync heals it."""
+        """Index what was written. The change has succeeded: if this fails, the next sync does it."""
         try:
             if prepared.content is not None and prepared.clean:
                 self._index_memory(prepared, prepared.content)
             transcribed = any(kept.is_transcript(line.log) for line in prepared.change.lines)
             if prepared.change.texts or transcribed or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
-            journal.trim(self.folder, self.log_limit)  # not before: an index that is behind needs the log
+            journal.trim(self.folder, self.log_limit)  # not earlier: an index that is behind needs the log
         except (MemctlError, apsw.Error, OSError):
             return
 
     def _index_memory(self, prepared: _Prepared, content: bytes) -> None:
-        """Spare the next sync the parse: since `prepared.base` nothing but our own records has changed."""
+        """Index the changed records, so that the next sync need not parse the file."""
         stat = self.folder.memory_file.stat()
         if stat.st_size != len(content) or stat.st_ino == (prepared.base.inode if prepared.base else -1):
             return
@@ -292,16 +289,20 @@ class Gateway:
     # Purging
 
     def purge(self, decide: Callable[[FolderView], tuple[Erasure, T]], now: datetime) -> T:
-        """Erase memories from every file. The intent holds ids alone, enough to finish after a crash.
+        """Erase memories from every file. The intent has only the ids, which suffices to finish after a crash.
 
         Returns:
-            what was decided.
+            the value of the decision.
         """
-        from memctl.storage.files.erase import erase  # it knows every kind of file, which no other change needs
+        from memctl.storage.files.erasing.carrying_out import (
+            erase,  # imported here, because only purges need it
+        )
 
         with self.locked():
             what, value = decide(self.view())
-            intent = Operation(_operation_id(now), times.to_text(now), "purge", (), (), erases=(what.ids, what.files))
+            intent = Operation(
+                operations.new_id(now), times.to_text(now), "purge", (), (), erases=(what.ids, what.files)
+            )
             intent = journal.write_intent(self.folder, intent)
             try:
                 erase(self.folder, what)
@@ -313,7 +314,7 @@ class Gateway:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A change worked out: what will be written, against which state of the index (`base`), and whether every record of
+    """A prepared change: what to write, the state of the index that it assumes (`base`), and whether every record of
     the file is known by its bytes (`clean`)."""
 
     change: Change
@@ -349,7 +350,7 @@ class _Locked:
 
 
 def replay_if_free(gateway: Gateway) -> None:
-    """Mend after a crash where nobody else is at work; readers call this and never wait."""
+    """Recover from a crash if no other process is at work; readers call this and never wait."""
     try:
         if journal.unfinished(gateway.folder) is None:
             return
@@ -361,8 +362,7 @@ def replay_if_free(gateway: Gateway) -> None:
 
 
 def _refuse_repeated(parsed: document.Document, removes: Sequence[str]) -> None:
-    """Go on only if no record that goes stands there again with another text: that one would go with it, and nothing
-    would bring it back."""
+    """Check that no removed record occurs again with another text, which would be removed for good."""
     repeated = document.repeated(parsed) & set(removes)
     if repeated:
         name = min(repeated)
@@ -373,25 +373,18 @@ def _refuse_repeated(parsed: document.Document, removes: Sequence[str]) -> None:
 
 
 def _take_back(gateway: Gateway) -> None:
-    """What another user of the folder moved aside, and is this one's, comes back."""
+    """Put back entries of this user that another user of the folder moved to `unverified/`."""
     if gateway.folder.unverified.is_dir():
-        from memctl.storage.files import adopting  # only where somebody else has written
+        from memctl.storage.files import adopting  # only if someone else has written
 
         adopting.take_back(gateway.folder, session_timeout=gateway.lock_timeout)
 
 
 def _refuse_tracked(folder: UserFolder) -> None:
-    """Go on only if git does not track what memctl keeps for itself."""
-    from memctl.git import tracking  # questions do not need it
+    """Check that git does not track memctl's own files."""
+    from memctl.git import tracking  # queries do not need it
 
     tracking.refuse_tracked(folder)
-
-
-def _dump(memory: Memory) -> bytes:
-    try:
-        return codec.dump(codec.encode(memory)).encode()
-    except codec.RecordError as problem:
-        raise InvalidDataError(f"memory {memory.memory_id}: {problem}") from None
 
 
 LARGEST_FILE = 512 * 1024 * 1024
@@ -402,14 +395,6 @@ def _check_size(content: bytes) -> None:
         raise InvalidDataError(
             "memory.json would grow past 512 MiB", hint="Put large texts into files below knowledge/."
         )
-
-
-def _record_steps(
-    texts: Mapping[str, bytes], known: Mapping[str, bytes], removes: Sequence[str]
-) -> tuple[RecordStep, ...]:
-    before = {memory_id: raw.decode() for memory_id, raw in known.items()}
-    puts = [RecordStep(mid, before.get(mid), text.decode()) for mid, text in texts.items()]
-    return (*puts, *(RecordStep(mid, before[mid], None) for mid in removes if mid in before))
 
 
 def _place(data: bytes, raw: bytes) -> tuple[int, int] | None:
@@ -423,17 +408,13 @@ def _seconds(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def _operation_id(now: datetime) -> str:
-    return f"op_{now:%Y%m%d%H%M%S}_{time.time_ns() % 10**9:09d}{secrets.token_hex(2)}"
-
-
 def _same_file(stat: os.stat_result, known: FileState) -> bool:
-    """Whether a displaced file is the one that was read (its ctime only shows the renaming)."""
+    """Whether a replaced file is the one that was read (renaming changes its ctime only)."""
     return (stat.st_size, stat.st_mtime_ns, stat.st_ino) == (known.size, known.mtime_ns, known.inode)
 
 
 def _check_files(folder: UserFolder, files: Sequence[TextEdit]) -> None:
-    """Each file must still be what the decision saw."""
+    """Check that each file is still as the decision saw it."""
     for file in files:
         if replay.read_text(folder, file.name) != file.before:
             raise ConflictError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import apsw
@@ -13,9 +13,10 @@ from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Change, Memory
 from memctl.errors import MemctlError
 from memctl.git import tracking
+from memctl.storage.entries.rows import Row
 from memctl.storage.files import transcripts
 from memctl.storage.folder import sync
-from memctl.storage.index.rows import FileState, Row
+from memctl.storage.index.rows import FileState
 from memctl.storage.ports.messages import Differing, Place, Run, Version
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ class FolderMessages:
         try:
             self._index(added)
         except (MemctlError, apsw.Error, OSError):
-            return  # they are kept; the next question indexes them
+            return  # they are stored; the next query indexes them
 
     def _index(self, added: transcripts.Appended) -> None:
-        """Index what was just added, where the index knows all that was in the file before."""
+        """Index what was appended, if the index has everything before it."""
         storage = self._storage
         base = storage.index.files().get(added.path)
         known = base.stamp if base and base.hash else None
@@ -62,7 +63,7 @@ class FolderMessages:
         return known
 
     def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Call it with the user's lock held, so that no `undo` comes between."""
+        """Call it with the user's lock held, so that no `undo` interferes."""
         from memctl.storage.files import transcript_scan as scan
 
         folder = self._storage.folder
@@ -79,18 +80,18 @@ class FolderMessages:
     def refresh(self) -> None:
         self._storage.refresh()
 
-    def glances(self) -> Iterator[Memory]:
+    def previews(self) -> Iterator[Memory]:
         self._storage.refresh()
         return (row.memory for row in self._storage.index.all_messages())
 
-    def glance(self, message_id: str) -> Memory | None:
+    def preview(self, message_id: str) -> Memory | None:
         rows = self._storage.index.message(message_id)
         return rows[0].memory if rows else None
 
-    def whole(self, message_id: str) -> KeptMessage | None:
+    def full(self, message_id: str) -> KeptMessage | None:
         rows = self._storage.index.message(message_id)
         message = self._read(rows[0]) if rows else None
-        return message and transcripts.whole(self._storage.folder, message)
+        return message and transcripts.full(self._storage.folder, message)
 
     def _read(self, row: Row) -> KeptMessage | None:
         return transcripts.read_line(self._storage.folder, row.path, row.line)
@@ -110,10 +111,10 @@ class FolderMessages:
             if message_id in window or len(ids) == most:
                 break
             ids[message_id] = None
-        return [message for message in map(self.whole, reversed(ids)) if message]
+        return [message for message in map(self.full, reversed(ids)) if message]
 
     def _catch_up(self) -> None:
-        """Index what another process has added and did not come to index."""
+        """Index what another process appended but did not index."""
         folder, known = self._storage.folder, self._storage.index.files()
         for path in transcripts.files(folder)[-2:]:
             state = known.get(path)
@@ -123,12 +124,10 @@ class FolderMessages:
 
     def runs(self, session: str = "") -> list[Run]:
         self._storage.refresh()
-        by_run: dict[str, list[tuple[Memory, Row]]] = {}
-        for entry in self._storage.index.all_messages():
-            memory = entry.memory
-            if session in ("", memory.metadata.get("session")):
-                by_run.setdefault(memory.session_id, []).append((memory, entry))
-        return [_run(run, entries) for run, entries in by_run.items()]
+        return [
+            Run(run, of, _moment(first), _moment(last), count, size)
+            for run, of, first, last, count, size in self._storage.index.runs(session)
+        ]
 
     def place(self, message_id: str) -> Place | None:
         rows = self._storage.index.message(message_id)
@@ -162,7 +161,7 @@ class FolderMessages:
     def size(self) -> int:
         return transcripts.size(self._storage.folder)
 
-    # What the user of this machine decided
+    # Decisions of this machine's user
 
     def privacy(self) -> str:
         return transcripts.privacy(self._storage.folder)
@@ -184,12 +183,8 @@ def _text(place: Scanned) -> str:
     return place.read.message.text if place.read and place.read.message else ""
 
 
-def _run(run: str, entries: Sequence[tuple[Memory, Row]]) -> Run:
-    times_said = [memory.when for memory, _ in entries if memory.when]
-    session = str(entries[0][0].metadata.get("session", ""))
-    count = len({memory.memory_id for memory, _ in entries})
-    first, last = (min(times_said), max(times_said)) if times_said else (None, None)
-    return Run(run, session, first, last, count, sum(len(row.raw) for _, row in entries))
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _stamp(stat: os.stat_result) -> tuple[int, int, int, int]:

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 from memctl.core.formats import codec, document
 from memctl.providers.base import Embedder
+from memctl.storage.entries.making import record_entry
+from memctl.storage.entries.rows import Entry
 from memctl.storage.folder import sync
-from memctl.storage.folder.entries import record_entry
-from memctl.storage.index.rows import Entry, FileState, FileUpdate
+from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 
 
@@ -17,12 +18,12 @@ from memctl.storage.index.sqlite import SqliteIndex
 def index_of(
     present: SqliteIndex, records: Mapping[str, bytes], embedder: Embedder | None, at_most: int
 ) -> Iterator[tuple[SqliteIndex, str]]:
-    """An index of these records alone, and why it lacks vectors; empty where it has them or `embedder` is None.
+    """An index of these records alone, and why it lacks vectors; empty if it has them or `embedder` is None.
 
-    It is a copy of the present one with what is different changed: nearly all is the same.
+    It is a copy of the present index with the differing records exchanged: nearly all are the same.
 
     Args:
-        at_most: vectors that are made where they are missing.
+        at_most: the most missing vectors to compute.
     """
     index = present.copied()
     try:
@@ -35,7 +36,7 @@ def index_of(
 
 
 def _entries(records: Mapping[str, bytes], index: SqliteIndex) -> list[Entry]:
-    """The records that are different in the index."""
+    """The records that differ from those in the index."""
     now = index.hashes(document.FILE_NAME)
     new = {ref: raw for ref, raw in records.items() if now.get(ref) != codec.digest(raw)}
     return [record_entry(document.decode_raw(raw), raw) for raw in new.values()]
@@ -49,6 +50,6 @@ def _records_update(records: Mapping[str, bytes], index: SqliteIndex) -> FileUpd
 
 
 def _without_texts(index: SqliteIndex) -> list[FileUpdate]:
-    """What takes all but the records out of an index: reflections and documents say what is known today."""
+    """Updates that remove everything but records: reflections and documents have present knowledge."""
     others = {path: state for path, state in index.files().items() if path != document.FILE_NAME}
     return [FileUpdate(path, state, None, removed=tuple(index.hashes(path))) for path, state in others.items()]

@@ -15,7 +15,7 @@ from memctl.storage.ports.storage import Revision
 
 
 class FolderRevisions:
-    """What git knows of a user's folder; without git, or outside of a repository, nothing."""
+    """Git's revisions of a user's folder; none without git or outside a repository."""
 
     def __init__(self, folder: UserFolder, view: Callable[[], FolderView]) -> None:
         self._folder, self._view = folder, view
@@ -33,7 +33,7 @@ class FolderRevisions:
         return self._holding(revisions.last_before(self._folder.root, moment))
 
     def _holding(self, commit: Commit | None) -> Revision | None:
-        """The commit, if it holds the user's memories."""
+        """The commit, if it has the user's memories."""
         holds = commit and revisions.tree(self._folder.root, commit, [document.FILE_NAME])
         return _revision(commit) if holds else None
 

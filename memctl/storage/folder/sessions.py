@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TypeVar
 
+from memctl.core.formats import sessions as form
 from memctl.core.names import check_session_id
 from memctl.core.session import Queued, Session
 from memctl.storage.files import queue, sessions
@@ -54,10 +55,10 @@ class FolderSessions:
     def clear_temporary(self) -> None:
         sessions.clear_temporary(self._folder, timeout=self._timeout)
 
-    # Offloaded contents
+    # Offloaded texts
 
     def reference(self, session_id: str, text: str) -> str:
-        return sessions.reference(session_id, text)
+        return form.reference(session_id, text)
 
     def offload(self, session_id: str, text: str) -> str:
         return sessions.offload(self._folder, session_id, text)

@@ -21,9 +21,10 @@ from memctl.core.records import IdMaker
 from memctl.errors import MemctlError, StorageError, UsageError
 from memctl.providers import waiting
 from memctl.providers.base import Embedder
+from memctl.storage import housekeeping
 from memctl.storage.files import journal, local_state, receipts
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import housekeeping, sync
+from memctl.storage.folder import stamps, sync
 from memctl.storage.folder.gateway import Gateway, replay_if_free
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index.database import DAMAGE, HINDRANCE
@@ -40,15 +41,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 INLINE_EMBEDDINGS = 64
-"""How many missing vectors of a slow model a question makes before it is answered; with more, it goes without them."""
+"""The most missing vectors of a slow model that a query computes; if there are more, it uses none."""
 
 
 class FolderStorage:
     """One user's folder.
 
     Attributes:
-        spare_indexes: where an index of this folder may lie from another time (when it could not be written).
-        report: what the last look at the files found; None before the first.
+        spare_indexes: other places where an older index of this folder may be (from when it could not be written).
+        report: the result of the last sync; None before the first.
     """
 
     def __init__(
@@ -74,6 +75,27 @@ class FolderStorage:
     @property
     def root(self) -> Path:
         return self.folder.root
+
+    @property
+    def place(self) -> str:
+        return str(self.folder.root)
+
+    @property
+    def index_place(self) -> str:
+        return str(self.index.path)
+
+    def sizes(self) -> dict[str, int]:
+        from memctl.storage.files import transcripts
+
+        folder = self.folder
+        return {
+            "memory.json": _size(folder.memory_file),
+            "reflections": _size(folder.reflections),
+            "knowledge": _size(folder.knowledge),
+            "transcripts": transcripts.size(folder),
+            "index": _size(folder.cache),
+            "log": _size(folder.operations),
+        }
 
     @property
     def ids(self) -> IdMaker:
@@ -105,7 +127,7 @@ class FolderStorage:
 
         return FolderRevisions(self.folder, self.view)
 
-    def another(self) -> Self:
+    def clone(self) -> Self:
         return type(self)(
             self.folder, SqliteIndex(self.index.path, self.index.owner), self.embedder,
             lock_timeout=self.lock_timeout, log_limit=self._log_limit, spare_indexes=self.spare_indexes,
@@ -123,7 +145,7 @@ class FolderStorage:
         def first(view: FolderView) -> tuple[Change, None]:
             return housekeeping.housekeeping(view, now), None
 
-        return self.healed(lambda: self.gateway.apply(decide, now, before=first if tidy else None))
+        return self.retry(lambda: self.gateway.apply(decide, now, before=first if tidy else None))
 
     def due(self, now: datetime) -> Change:
         return housekeeping.housekeeping(self.view(), now)
@@ -133,7 +155,7 @@ class FolderStorage:
 
     @contextmanager
     def all_locked(self) -> Iterator[None]:
-        """With nobody else writing to any file of the user's, sessions included."""
+        """Hold the user's lock and those of all sessions."""
         from memctl.storage.files import sessions
 
         with self.locked(), sessions.all_locked(self.folder, timeout=self.lock_timeout):
@@ -141,7 +163,7 @@ class FolderStorage:
 
     # The index
 
-    def healed(self, action: Callable[[], T]) -> T:
+    def retry(self, action: Callable[[], T]) -> T:
         try:
             try:
                 return action()
@@ -165,7 +187,7 @@ class FolderStorage:
             return self._with_vectors(report, False, None)
 
         try:
-            return self.healed(look)
+            return self.retry(look)
         except StorageError as problem:
             self.report = SyncReport(notes=(problem.message,), blocked=problem)
             return self.report
@@ -175,12 +197,12 @@ class FolderStorage:
     ) -> SyncReport:
         replay_if_free(self.gateway)
         with waiting.at_most(math.inf):
-            return self.healed(lambda: self._synced(deep, allow_mass_change, progress))
+            return self.retry(lambda: self._synced(deep, allow_mass_change, progress))
 
     def embed(self) -> SyncReport:
-        """As `refresh`, with all vectors."""
+        """Like `refresh`, with all vectors."""
         self.refresh()
-        return self.healed(self._synced)
+        return self.retry(self._synced)
 
     def reindex(self, progress: Progress | None = None) -> SyncReport:
         if blocked := self.refresh().blocked:
@@ -189,7 +211,7 @@ class FolderStorage:
         return self.sync(progress=progress)
 
     def renew_index(self) -> SyncReport:
-        """A new index file, without a trace of the old one's pages; rows and vectors of what is the same are copied."""
+        """Write a new index file, without a trace of the old one's pages; unchanged rows and vectors are copied."""
         sync.renew(self.folder, self.index, self.embedder)
         return self.sync()
 
@@ -202,7 +224,7 @@ class FolderStorage:
         return self._with_vectors(report, True, progress)
 
     def _with_vectors(self, report: SyncReport, everything: bool, progress: Progress | None) -> SyncReport:
-        inline = 0 if waiting.in_a_hurry() else INLINE_EMBEDDINGS
+        inline = 0 if waiting.is_time_limited() else INLINE_EMBEDDINGS
         pending, reason = sync.embed_pending(
             self.index, self.embedder, progress, at_most=None if everything else inline
         )
@@ -211,6 +233,9 @@ class FolderStorage:
 
     def model(self) -> str:
         return self.index.meta("model")
+
+    def stamp(self) -> str:
+        return stamps.of(self.folder, self.index.files())
 
     def compact(self) -> int:
         return self.index.compact()
@@ -222,11 +247,12 @@ class FolderStorage:
 
         return index_of(self.index, records, self.embedder if vectors else None, INLINE_EMBEDDINGS)
 
-    # What was
+    # The past
 
-    def operations(self, memory_id: str = "") -> list[Operation]:
-        operations = journal.read(self.folder)
-        return [op for op in operations if not memory_id or any(step.memory_id == memory_id for step in op.records)]
+    def operations(self, memory_id: str = "", *, newest: int = 0) -> list[Operation]:
+        if newest and not memory_id:
+            return journal.newest_operations(self.folder, newest)
+        return journal.read(self.folder, memory_id)[-newest:]
 
     @property
     def operations_trimmed(self) -> bool:
@@ -251,14 +277,14 @@ class FolderStorage:
         try:
             listed = document.parse(self.view().read(document.FILE_NAME) or b"").records
         except MemctlError:
-            return {}  # as a whole: the look at the files says so
+            return {}  # the whole file; the sync reports it
         return {document.id_of(record): record for record in listed if record.memory is None}
 
-    def unbelieved(self) -> str:
+    def unverified_note(self) -> str:
         if moved := self.gateway.moved_aside:
             return (
-                f"this user did not write {moved} entries below .memctl on this machine: they were moved aside, "
-                "and are ignored (`memctl state` shows them)"
+                f"this user did not write {moved} entries below .memctl on this machine: they were moved to "
+                ".memctl/state/unverified and are ignored (`memctl state` shows them)"
             )
         return local_state.check(self.folder)
 
@@ -275,13 +301,26 @@ class FolderReceipts:
     def read(self, *, strict: bool = False) -> Iterator[Receipt]:
         return receipts.read(self._folder, strict=strict)
 
+    def newest(self, count: int, *, holding: str = "") -> list[Receipt]:
+        return receipts.newest(self._folder, count, holding)
+
+
+def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(_size(inner) for inner in path.iterdir() if not inner.is_symlink())
+    return path.stat().st_size if path.is_file() else 0
+
 
 def of_folder(storage: Storage) -> FolderStorage:
-    """A storage that is a folder, for what is about files.
+    """The storage as a folder, for features that are about files.
 
     Raises:
-        UsageError: it is not.
+        UsageError: it is a database.
     """
     if isinstance(storage, FolderStorage):
         return storage
-    raise UsageError("this is about the files of a folder, and the store is not a folder")
+    raise UsageError(f"this is about files, and {storage.place} is a database", hint=INSTEAD)
+
+
+INSTEAD = "There, `memctl log` and `undo` have the history, `export` makes a copy, and `pg_dump` a backup."
+"""What to use instead with a database."""

@@ -1,6 +1,6 @@
-"""Making the index say what the files say: look at every file, read what is different, keep what cannot be read.
+"""Bringing the index up to date with the files: check every file, read those that differ, keep what is unreadable.
 
-Nothing here writes a file of the user's.
+Nothing here writes the user's files.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from memctl.core.formats.document import tombstones
 from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
 from memctl.providers.base import Embedder
-from memctl.storage.files import atomic, journal, transcripts
-from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder.entries import (
+from memctl.storage.entries.making import (
     message_entries,
     passage_entries,
     record_entry,
     reflection_entry,
-    searched,
     text_of,
 )
-from memctl.storage.index.rows import Entry, FileState, FileUpdate
+from memctl.storage.entries.rows import Entry
+from memctl.storage.entries.vectors import Packed, pack
+from memctl.storage.files import atomic, journal, transcripts
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
-from memctl.storage.index.vectors import Packed, pack
 from memctl.storage.ports.storage import Progress, SyncReport
 
 SUSPECT_NS = 2_000_000_000
-"""A file changed this shortly before it was read may change again without its times showing it."""
+"""A file that changed this shortly before it was read may change again without a change of its times."""
 
 OWN_WRITE = 2**62
-"""`seen_ns` of a file we wrote ourselves under the lock: never suspect."""
+"""`seen_ns` of a file that memctl wrote under the lock: never suspect."""
 
 
 EMBED_BATCH = 256
 
 
 def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
-    """The files that can be found in, as the directory shows them now. None is opened.
+    """The files to index, as the directory lists them now; opens none.
 
     Returns:
-        their states, and the folders that cannot be listed: what is known below those is taken as it was.
+        their states, and the folders that cannot be listed, whose files keep their last known state.
     """
     states: dict[str, FileState] = {}
     closed: list[str] = []
@@ -64,7 +64,7 @@ def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
 
 
 def _named_in_unicode(name: str) -> bool:
-    """A file with another name cannot be in an index, nor in `summary_md_ref`; it costs only itself."""
+    """Whether a name is valid UTF-8; a file with another name is skipped, as the index cannot hold it."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -73,7 +73,7 @@ def _named_in_unicode(name: str) -> bool:
 
 
 def _unfit(path: str, status: os.stat_result) -> str:
-    """Why a file is not to be opened, empty where it may be. Links may lead anywhere and pipes never end."""
+    """Why a file must not be opened; empty if it may be. Links may lead anywhere, and pipes never end."""
     if stat.S_ISREG(status.st_mode):
         large = path.startswith(knowledge.FOLDER) and status.st_size > knowledge.LARGEST_FILE
         return f"{path}: {knowledge.too_large()}" if large else ""
@@ -89,7 +89,7 @@ def _paths(folder: UserFolder, closed: list[str]) -> Iterator[str]:
 
 
 def _flat(directory: Path, prefix: str, wanted: Callable[[str], bool], closed: list[str]) -> Iterator[str]:
-    """As `_below`, without folders in it: attachments are thousands, and found through their messages."""
+    """As `_below`, without subfolders: attachments are many, and are reached through their messages."""
     try:
         names = sorted(entry.name for entry in os.scandir(directory))
     except (FileNotFoundError, NotADirectoryError):
@@ -133,9 +133,9 @@ def sync(
     """Bring the index up to date with the files.
 
     Args:
-        deep: hash every file, whatever its times say.
-        allow_mass_change: accept that more than a quarter of the records went away.
-        progress: told how many entries are indexed.
+        deep: hash every file, even if its times are unchanged.
+        allow_mass_change: accept that more than a quarter of the records are gone.
+        progress: called with the number of indexed entries.
     """
     index.drop_if_damaged()
     outcomes, notes = _outcomes(folder, index, deep)
@@ -152,7 +152,7 @@ def sync(
 
 
 def _outcomes(folder: UserFolder, index: SqliteIndex, deep: bool) -> tuple[list[_Outcome], list[str]]:
-    """What became of the files that are not as the index knows them, and notes on folders that cannot be listed."""
+    """The outcomes of files that differ from the index, and notes on folders that cannot be listed."""
     known = index.files()
     present, closed = sweep(folder)
     looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
@@ -160,12 +160,26 @@ def _outcomes(folder: UserFolder, index: SqliteIndex, deep: bool) -> tuple[list[
     outcomes += [
         _gone(index, path, known[path]) for path in known if path not in present and not path.startswith(tuple(closed))
     ]
-    return outcomes, [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]
+    notes = [f"{prefix} cannot be listed; its last known state is kept" for prefix in closed]
+    if document.FILE_NAME not in present and document.FILE_NAME not in known and _was_used(folder):
+        notes.append(_MISSING)
+    return outcomes, notes
+
+
+def _was_used(folder: UserFolder) -> bool:
+    """Whether the operation log tells of memories, so that a missing `memory.json` is no beginning."""
+    return folder.operations.is_file() and folder.operations.stat().st_size > 0
+
+
+_MISSING = (
+    "memory.json is missing, and the operation log tells of changes to it: restore it (git, backup), or let "
+    "`memctl doctor --fix` write an empty one"
+)
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of one file."""
+    """The update of the index for one file."""
 
     update: FileUpdate
     changed: bool = True
@@ -178,7 +192,7 @@ class _Outcome:
 def _look(
     folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
 ) -> _Outcome | None:
-    """None where the file is known to be the same."""
+    """The outcome for a file; None if it is unchanged."""
     if before and before.stamp == now.stamp and not deep and not _suspect(before):
         return None
     if now.readable and kept.is_transcript(now.path):
@@ -208,7 +222,7 @@ def _look(
 def _look_at_transcript(
     folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
 ) -> _Outcome | None:
-    """A file that only grew is read from where it ended; any other as a whole."""
+    """The outcome for a transcript. A file that only grew is read from its former end, any other from the start."""
     full, seen = folder.resolve(now.path), time.time_ns()
     try:
         if before and not deep and before.hash and before.inode == now.inode and now.size >= before.size:
@@ -234,11 +248,11 @@ def _grown(
 def transcript_update(
     folder: UserFolder, index: SqliteIndex, before: FileState | None, now: FileState, new: bytes, tail: bytes
 ) -> FileUpdate:
-    """What lines at the end of a transcript change.
+    """The update for lines at the end of a transcript.
 
     Args:
         new: the lines.
-        tail: what the file ends with, by which it is known again; the lines where they are longer.
+        tail: the end of the file, at least as long as the lines; its digest identifies the file later.
     """
     entries, gone, broken = _message_entries(folder, new, now.size - len(new), now.path)
     removed = [ref for message_id in gone for ref in index.refs_of_message(now.path, message_id)]
@@ -248,8 +262,8 @@ def transcript_update(
 
 
 def _message_entries(folder: UserFolder, data: bytes, offset: int, path: str) -> tuple[list[Entry], list[str], int]:
-    """The entries of a part of a transcript, the ids of messages that were deleted, and how many lines are broken. Of
-    two lines with one id the last one holds; what was deleted stays so, wherever its line stands."""
+    """The entries of a part of a transcript, the ids of deleted messages, and the number of broken lines. If two lines
+    have one id, the last counts. A deletion holds, wherever its line is."""
     last: dict[str, kept.Line] = {}
     deleted: dict[str, None] = {}
     broken = 0
@@ -261,12 +275,12 @@ def _message_entries(folder: UserFolder, data: bytes, offset: int, path: str) ->
         else:
             last[line.message.message_id] = line
     held = [line for message_id, line in last.items() if message_id not in deleted]
-    entries = [entry for line in held for entry in message_entries(line, path, _whole_text(folder, line))]
+    entries = [entry for line in held for entry in message_entries(line, path, _full_text(folder, line))]
     return entries, [*deleted], broken
 
 
-def _whole_text(folder: UserFolder, line: kept.Line) -> str:
-    return transcripts.whole(folder, line.message).text if line.message else ""
+def _full_text(folder: UserFolder, line: kept.Line) -> str:
+    return transcripts.full(folder, line.message).text if line.message else ""
 
 
 def _unreadable_lines(broken: int) -> str:
@@ -286,7 +300,7 @@ def _read_transcript(
 
 
 def _newest_logged(folder: UserFolder) -> str:
-    """The newest finished operation, asked before the file is read: so the file holds all up to it."""
+    """The newest finished operation. Called before the file is read, so the file holds everything up to it."""
     try:
         return journal.newest(folder)
     except MemctlError:
@@ -318,11 +332,7 @@ def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None
     known = index.hashes(state.path)
     lines: Mapping[str, int] = {}
     if state.path == document.FILE_NAME:
-        refs = {digest: ref for ref, digest in known.items()}
-        doc = document.parse(data, state.path, wanted=lambda raw: codec.digest(raw) not in refs)
-        fresh, present, problem = _record_entries(doc, refs)
-        update = FileUpdate(state.path, before, replace(state, problem=problem), fresh, sorted(known.keys() - present))
-        return _Outcome(replace(update, header=doc.header, logged=logged))
+        return _Outcome(_memory_update(state, before, data, {digest: ref for ref, digest in known.items()}, logged))
     if knowledge.is_document(state.path):
         entries = passage_entries(data, state.path)
         lines = _moved(entries, index.lines(state.path))
@@ -334,47 +344,70 @@ def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None
 
 
 def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]:
-    """Where passages that were known stand now, if elsewhere than before."""
+    """The new lines of known entries that have moved."""
     return {entry.ref: entry.line for entry in entries if known.get(entry.ref, entry.line) != entry.line}
 
 
-def _record_entries(parsed: document.Document, known: Mapping[str, str]) -> tuple[list[Entry], set[str], str]:
-    """Entries of the readable records that are not known, the ids of all, and a sentence on the others. What was purged
-    stays purged.
+def _memory_update(
+    state: FileState, before: FileState | None, data: bytes, known: Mapping[str, str], logged: str
+) -> FileUpdate:
+    """The update for `memory.json`.
 
     Args:
-        known: the ids of records by the hash of their bytes; they need not be decoded.
+        known: the ids of known records by the hash of their bytes; these are not read again.
     """
-    entries: list[Entry] = []
-    present: set[str] = set()
-    tombstoned = tombstones(parsed.header)
-    broken = 0
-    for record in parsed.records:
-        memory_id = record.memory.memory_id if record.memory else known.get(codec.digest(record.raw), "")
-        if (not record.memory and record.problem) or memory_id in present or memory_id in tombstoned:
-            broken += 1
-            continue
-        present.add(memory_id)
-        entries += [record_entry(record.memory, record.raw)] if record.memory else []
-    many = "1 record is" if broken == 1 else f"{broken} records are"
-    problem = f"{many} left out: unreadable, with a repeated id, or purged (`memctl doctor`)" if broken else ""
-    return entries, present, problem
+
+    def is_new(raw: bytes) -> bool:
+        return codec.digest(raw) not in known
+
+    records = _Records(known)
+    header, _ = document.walk(data, records.take, state.path, wanted=is_new, known=lambda raw: not is_new(raw))
+    entries, left_out = records.without(tombstones(header))
+    many = "1 record is" if left_out == 1 else f"{left_out} records are"
+    problem = f"{many} left out: unreadable, with a repeated id, or purged (`memctl doctor`)" if left_out else ""
+    gone = sorted(set(known.values()) - records.present)
+    return FileUpdate(state.path, before, replace(state, problem=problem), entries, gone, header, logged=logged)
+
+
+class _Records:
+    """The records of `memory.json` as they go by: entries of those that are not known, and the ids of all."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = known
+        self._entries: list[Entry] = []
+        self.present: set[str] = set()
+        self._left_out = 0
+
+    def take(self, record: document.RawRecord, _: Any) -> None:
+        memory_id = record.memory.memory_id if record.memory else self._known.get(codec.digest(record.raw), "")
+        if record.problem or memory_id in self.present:
+            self._left_out += 1
+            return
+        self.present.add(memory_id)
+        if record.memory:
+            self._entries.append(record_entry(record.memory, record.raw))
+
+    def without(self, tombstoned: set[str]) -> tuple[list[Entry], int]:
+        """The entries without those that were purged, and how many records are left out."""
+        purged = self.present & tombstoned
+        self.present -= purged
+        return [entry for entry in self._entries if entry.ref not in purged], self._left_out + len(purged)
 
 
 def renew(folder: UserFolder, index: SqliteIndex, embedder: Embedder | None) -> None:
-    """Move to a new index file what of the old one the files still say; of all else nothing is written into it."""
+    """Write a new index file, and copy into it only the entries that the files still hold."""
     known, (present, _) = index.files(), sweep(folder)
     updates = {outcome.path: outcome.update for outcome in _outcomes(folder, index, deep=False)[0]}
     states = {path: updates[path].state if path in updates else known[path] for path in known.keys() & present.keys()}
     kept = {path for path, state in states.items() if state and state.readable}
     mine = [update for path, update in updates.items() if path in kept]
     gone = {(u.path, ref) for u in mine for ref in (*u.removed, *(entry.ref for entry in u.entries))}
-    index.renew(kept, gone, searched, header=all(update.header is None for update in mine))
+    index.renew(kept, gone, header=all(update.header is None for update in mine))
     _write(index, [_Outcome(update) for update in mine], embedder)
 
 
 def _accident(index: SqliteIndex, outcomes: Sequence[_Outcome]) -> MemctlError | None:
-    """Why `memory.json` looks like an accident; None where it does not."""
+    """Why the change of `memory.json` looks like an accident; None if it does not."""
     return next((error for outcome in outcomes if (error := _fuse(index, outcome))), None)
 
 
@@ -385,22 +418,22 @@ def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
     if outcome.update.state is None:
         return RefusedError(
             "memory.json is gone: that looks like an accident, so the last good state is kept",
-            hint="Bring it back (git, backup, `memctl doctor --fix`), or accept it: `memctl sync --allow-mass-change`.",
+            hint="Restore it (git, backup, `memctl doctor --fix`), or accept it: `memctl sync --allow-mass-change`.",
         )
-    if not fuse.blows(going, before):
+    if not fuse.exceeded(going, before):
         return None
     what = f"holds {before - going} of the {before} memories it had"
     return RefusedError(
         f"memory.json {what}: that looks like an accident, so the last good state is kept",
-        hint="Bring the file back (git, backup), or accept it with `memctl sync --allow-mass-change`.",
+        hint="Restore the file (git, backup), or accept it with `memctl sync --allow-mass-change`.",
     )
 
 
 def _take_over_log(folder: UserFolder, index: SqliteIndex, embedder: Embedder | None) -> bool:
-    """Take into the index what the log says memctl did to `memory.json` since: what memctl removed is no accident.
+    """Apply to the index the operations that the log holds since its last update: these removals are no accident.
 
-    A process that died between its write and the index's leaves the index behind the file. Where a record is not what
-    an operation found, somebody else has changed it since: that step is left out.
+    A process that died after writing the file and before updating the index leaves the index behind. A step is skipped
+    if its record is not as the operation expects it: something else has changed it since.
 
     Returns:
         whether the index was behind the log.
@@ -417,7 +450,7 @@ def _take_over_log(folder: UserFolder, index: SqliteIndex, embedder: Embedder | 
 
 
 def _logged_update(index: SqliteIndex, base: FileState | None, operations: Sequence[Operation]) -> FileUpdate:
-    """What the operations made of the records the index knows. The file's state stays: it is looked at again."""
+    """The update that the operations amount to. It keeps the file's state, so the file is read again."""
     steps = [step for operation in operations for step in operation.records]
     erased = [memory_id for operation in operations for memory_id in (operation.erases or ((), ()))[0]]
     before = index.raws(document.FILE_NAME, list(dict.fromkeys([*(step.memory_id for step in steps), *erased])))
@@ -443,7 +476,7 @@ def _logged_header(header: Mapping[str, Any], operations: Sequence[Operation]) -
 
 
 def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
-    """A `memory.json` of what the index knows of it: the fields beside the memories, and these byte for byte."""
+    """`memory.json` as the index holds it: the header, and the records byte for byte."""
     start = document.empty(folder.name, index.header())
     lines = index.lines(document.FILE_NAME)
     raws = index.raws(document.FILE_NAME, sorted(lines, key=lambda ref: lines[ref]))
@@ -461,7 +494,7 @@ def _write(
 def embed_entries(
     entries: Sequence[Entry], embedder: Embedder | None, index: SqliteIndex, progress: Progress | None = None
 ) -> dict[tuple[str, str], Packed]:
-    """Vectors of new entries where the model is fast enough to wait for; slow ones are made later, outside of locks."""
+    """The vectors of new entries. A slow model makes them later, without a lock."""
     if embedder is None or embedder.slow or index.meta("model") != embedder.identity:
         return {}
     packed: dict[tuple[str, str], Packed] = {}
@@ -482,7 +515,7 @@ def _report(
     unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
     if unreadable and not blocked:
         marked = document.MARKED in unreadable.problem
-        hint = document.MARKED_HINT if marked else "Mend it by hand, then run `memctl doctor`. Nothing was changed."
+        hint = document.MARKED_HINT if marked else "Fix it by hand, then run `memctl doctor`. Nothing was changed."
         closed = unreadable.problem.startswith("cannot read ")
         blocked = (
             StorageError(unreadable.problem, hint="Check its permissions.")
@@ -502,7 +535,7 @@ def _report(
 def embed_pending(
     index: SqliteIndex, embedder: Embedder | None, progress: Progress | None = None, *, at_most: int | None = None
 ) -> tuple[int, str]:
-    """Make the vectors that are missing, batch by batch; what is done stays done when it is interrupted.
+    """Make the missing vectors, batch by batch; an interruption loses no finished batch.
 
     Args:
         at_most: make none if a slow model would have to make more than this.

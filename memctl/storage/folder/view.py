@@ -1,4 +1,4 @@
-"""What a decision sees: one user's memories as they are on disk, by way of the index."""
+"""What a decision sees: one user's memories on disk, read through the index."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from memctl.core.models import MEMORIES, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
 from memctl.errors import NotFoundError, UsageError
+from memctl.storage.entries.rows import Row
 from memctl.storage.files import atomic, local_state, replay
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.search import Search
-from memctl.storage.ports.view import StoredDocument, View
+from memctl.storage.ports.view import Counts, StoredDocument, View
 
 
 @dataclass(frozen=True)
 class FolderView:
-    """The port `View` over a user's folder, by way of the index."""
+    """The port `View` over a user's folder, read through the index."""
 
     index: SqliteIndex
     folder: UserFolder
     ids: IdMaker
     given: dict[str, str] = field(default_factory=dict)
-    """The last id given out in each second, whatever became of its memory."""
+    """The last id issued in each second, whatever happened to its memory."""
 
     def new_id(self, created: datetime) -> str:
         return self._free(self.ids(created, datetime.now(UTC)), {})
@@ -39,16 +40,12 @@ class FolderView:
         return [replace(memory, memory_id=self._free(memory.memory_id, last)) for memory in memories]
 
     def _free(self, drawn: str, last: dict[str, str | None]) -> str:
-        """The id, or the next one behind those of its second; `last` remembers these by the second."""
-        low, high = records.same_second(drawn)
-        known = last[low] if low in last else self.index.last_id(low, high)
-        known = max(known or "", self.given.get(low, ""))  # one that was forgotten or undone since counts too
-        free = drawn if known < drawn else records.next_id(known)
-        while free in self.tombstones or (self.folder.root / path_of(trash.name_of(free))).exists():
-            free = records.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
-        last[low] = free
-        self.given[low] = free
-        return free
+        """The id, or the next free one after those of its second, which `last` caches."""
+        return records.free_id(drawn, last, self.given, self.index.last_id, self._is_taken)
+
+    def _is_taken(self, memory_id: str) -> bool:
+        in_trash = self.folder.root / path_of(trash.name_of(memory_id))
+        return memory_id in self.tombstones or in_trash.exists()
 
     @cached_property
     def tombstones(self) -> set[str]:
@@ -72,6 +69,9 @@ class FolderView:
             return {row.ref: row.raw for row in self.index.records()}
         return self.index.raws(document.FILE_NAME, memory_ids)
 
+    def raw_records(self) -> Iterator[tuple[str, bytes]]:
+        return self.index.raw_records()
+
     def is_message(self, message_id: str) -> bool:
         return bool(self.index.message(message_id))
 
@@ -91,6 +91,9 @@ class FolderView:
     def imported(self, external_id: str) -> list[Memory]:
         return [row.memory for row in self.index.by_external(external_id)]
 
+    def expect(self, memories: Sequence[Memory]) -> None:
+        """Does nothing: each lookup takes microseconds."""
+
     def pinned(self, limit: int, now: datetime) -> list[Memory]:
         return [row.memory for row in self.index.pinned(limit, now)]
 
@@ -108,6 +111,12 @@ class FolderView:
 
     def tag_counts(self) -> Mapping[str, int]:
         return self.index.tag_counts()
+
+    def counts(self) -> Counts:
+        return self.index.counts()
+
+    def naming(self, ids: Iterable[str]) -> list[Memory]:
+        return [row.memory for row in self.index.naming(ids)]
 
     def texts(self, below: tuple[str, ...]) -> list[str]:
         known = [path for path in self.index.files() if path != document.FILE_NAME]
@@ -153,8 +162,20 @@ class FolderView:
     def orphans(self) -> list[Reflection]:
         return [reflections.parse(row.raw, row.path) for row in self.index.orphans()]
 
+    def expired(self, now: datetime) -> list[Memory]:
+        return [row.memory for row in self.index.expired(now)]
+
+    def repeated(self) -> set[str]:
+        state = self.index.files().get(document.FILE_NAME)
+        if state is None or not state.problem:
+            return set()
+        return document.repeated(document.parse(self.read(document.FILE_NAME) or b""))
+
+    def misnamed(self) -> list[Row]:
+        return self.index.misnamed()
+
     def read(self, name: str) -> bytes | None:
-        """As the port says; of memctl's own files, only what this machine's user wrote."""
+        """See the port; memctl's own files only if this machine's user wrote them."""
         path = path_of(name)
         data = atomic.read(self.folder.resolve(path), self.folder.root)
         return data if not path.startswith(PRIVATE) or local_state.is_own(self.folder, path, data) else None
@@ -172,7 +193,7 @@ class FolderView:
 
 
 def of_folder(view: View) -> FolderView:
-    """A view of a folder, for what is about files.
+    """The view as a folder, for features that are about files.
 
     Raises:
         UsageError: the memories are not in a folder.

@@ -1,7 +1,7 @@
-"""Opening the SQLite file: extensions, pragmas, version, and dropping what cannot be used.
+"""Opening the SQLite file: extensions, pragmas, version, and deleting what is unusable.
 
-Each page of the file carries a checksum, which SQLite's own `cksumvfs` makes when the page is written and looks at when
-it is read: a bit that is not as it was written is found before it is believed.
+Each page of the file has a checksum, which SQLite's own `cksumvfs` writes with the page and verifies when the page is
+read, so that flipped bits are detected.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ CHECKING = "cksmvfs"
 _CHECKSUM_BYTES = 8
 
 MOST_IN_ITS_PAGE = 4000
-"""A value of so many bytes is in the page of its row; the rest of a larger one is in pages of its own."""
+"""A value up to this many bytes is in the page of its row; a larger one has pages of its own."""
 
 
 DAMAGE = (DamagedError, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)
-"""What is said of a damaged file; the index is then rebuilt."""
+"""Errors that SQLite raises for a damaged file; the index is then rebuilt."""
 
 HINDRANCE = (
     apsw.FullError,
@@ -45,11 +45,11 @@ HINDRANCE = (
     apsw.BusyError,
     apsw.ProtocolError,
 )
-"""What it says when the system will not let it work; the index itself may be whole."""
+"""Errors that SQLite raises when the system prevents its work; the index itself may be intact."""
 
 
 def sqlite_vec_library() -> str:
-    """Path of the sqlite-vec extension, found without importing its package (which imports numpy: 82 ms)."""
+    """The path of the sqlite-vec extension, found without importing its package (which imports numpy: 82 ms)."""
     spec = find_spec("sqlite_vec")
     if spec is None or not spec.submodule_search_locations:
         raise StorageError("the package sqlite-vec is not installed", hint=distribution.REINSTALL)
@@ -57,7 +57,7 @@ def sqlite_vec_library() -> str:
 
 
 class Connection(apsw.Connection):
-    """A connection that remembers having met damage."""
+    """A connection that remembers whether it has found damage."""
 
     damaged = False
 
@@ -68,7 +68,7 @@ class Connection(apsw.Connection):
 
 
 def open_database(path: Path) -> Connection:
-    """Open the index, rebuilding it where it is missing, damaged or of another version."""
+    """Open the index; a missing, damaged or outdated one is created again."""
     _check_kind(path)
     try:
         connection = connect(path)
@@ -86,10 +86,11 @@ def open_database(path: Path) -> Connection:
 
 
 def _check_kind(path: Path) -> None:
-    """Links may lead to somebody's database, and pipes never end.
+    """Check that the index and its companions are regular files: a link may lead to another database, a pipe would
+    block.
 
     Raises:
-        StorageError: what lies there, or beside it, is no file.
+        StorageError: one is not.
     """
     for name in (f"{path}{suffix}" for suffix in _SUFFIXES):
         try:
@@ -101,19 +102,19 @@ def _check_kind(path: Path) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """Make a file that is not there, for its owner alone: SQLite gives the log beside it the same mode.
+    """Create the file if it is missing, for its owner only; SQLite gives the log beside it the same mode.
 
-    One that is there is not opened: to close it would take off the locks that this process has on it.
+    An existing file is not opened: closing it would release the locks that this process has on it.
     """
-    with suppress(OSError):  # SQLite says what is wrong
+    with suppress(OSError):  # SQLite reports what is wrong
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 
 def connect(path: Path, *, create: bool = True) -> Connection:
-    """A connection with everything the index needs.
+    """A connection with everything that the index needs.
 
     Args:
-        create: whether the file is made where there is none.
+        create: whether to create a missing file.
     """
     if create and str(path) != ":memory:":
         _make_private(path)
@@ -131,7 +132,7 @@ def connect(path: Path, *, create: bool = True) -> Connection:
 
 @cache
 def checks_pages() -> bool:
-    """Whether this installation of APSW can check pages (those of PyPI can, those of some systems cannot)."""
+    """Whether this build of APSW can verify pages (those from PyPI can, those of some systems cannot)."""
     library = str(Path(apsw.__file__).with_name("sqlite_extra_binaries") / "cksumvfs")
     default = apsw.vfs_names()[0]
     connection = apsw.Connection(":memory:")
@@ -142,28 +143,28 @@ def checks_pages() -> bool:
         return False
     finally:
         connection.close()
-    apsw.set_default_vfs(default)  # it makes itself the default, also for what others open with APSW
+    apsw.set_default_vfs(default)  # the extension makes itself the default, also for other users of APSW
     return True
 
 
 def is_checked(connection: apsw.Connection) -> bool:
-    """Whether the pages of an index on disk are checked; not where a byte of its first page says that it has none."""
+    """Whether the pages of an index on disk are verified; the first page has a byte that can turn it off."""
     if not connection.filename or not checks_pages():
         return True
     return str(value(connection, "PRAGMA checksum_verification")) == "1"
 
 
 def _named(connection: apsw.Connection, problem: apsw.Error) -> Exception:
-    """The error to raise for one of SQLite's: damage is told from what the system refuses."""
+    """The error to raise for an error of SQLite: damage, or the error itself."""
     unlike = getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
     if not isinstance(connection, Connection) or not (unlike or isinstance(problem, DAMAGE)):
         return problem
-    return connection.found_damaged("a page is not what was written" if unlike else problem)
+    return connection.found_damaged("a page does not match its checksum" if unlike else problem)
 
 
 @contextmanager
-def telling_damage(connection: apsw.Connection) -> Iterator[None]:
-    """Damage that is met inside is told as such."""
+def damage_raised(connection: apsw.Connection) -> Iterator[None]:
+    """Raise damage found in the block as `DamagedError`."""
     try:
         yield
     except apsw.Error as problem:
@@ -171,11 +172,11 @@ def telling_damage(connection: apsw.Connection) -> Iterator[None]:
 
 
 def rows(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """All rows of a query, its statement finished (an open one would keep a read transaction)."""
+    """All rows of a query. Its statement is finished: an open one would keep a read transaction."""
     try:
         return connection.execute(sql, arguments).fetchall()
     except UnicodeEncodeError:
-        # Half a character is in no memory; what replaces it is in none either.
+        # No memory contains half a character, and none contains its replacement.
         legal = [a.encode("utf-8", "replace").decode() if isinstance(a, str) else a for a in arguments]
         return rows(connection, sql, legal)
     except apsw.Error as problem:
@@ -185,19 +186,19 @@ def rows(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -
 
 
 def row(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-    """The first row, None where there is none."""
+    """The first row, or None."""
     result = rows(connection, sql, arguments)
     return result[0] if result else None
 
 
 def value(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> Any:
-    """The first column of the first row, None where there is none."""
+    """The first column of the first row, or None."""
     first = row(connection, sql, arguments)
     return first[0] if first else None
 
 
 def leave_log(connection: apsw.Connection) -> None:
-    """Closing the connection deletes no log: the one that has its name by then may be another file's."""
+    """Keep the log when the connection is closed: a log with this name may belong to a new file by then."""
     yes = ctypes.c_int(1)
     connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(yes))
 
@@ -207,7 +208,7 @@ def _version(connection: apsw.Connection) -> int:
 
 
 def _create(path: Path) -> Connection:
-    """A fresh, empty index. Two processes may arrive here at once: the second finds the first one's."""
+    """A new, empty index. If two processes create it at once, the second uses the first one's."""
     try:
         return _create_in(path)
     except DAMAGE:
@@ -222,7 +223,7 @@ def _create_in(path: Path) -> Connection:
             _drop_everything(connection)
             connection.execute(schema.TABLES)
             connection.execute(f"PRAGMA user_version = {schema.VERSION}")
-    if not is_checked(connection):  # made without checksums: by a version that had none, or by something else
+    if not is_checked(connection):  # made by a version without checksums, or by another program
         connection.close()
         raise DamagedError("it has no checksums")
     try:
@@ -242,10 +243,10 @@ def _drop_everything(connection: apsw.Connection) -> None:
 
 
 def delete(path: Path) -> None:
-    """Remove the index with everything SQLite keeps beside it.
+    """Delete the index and SQLite's files beside it.
 
     Raises:
-        StorageError: the system refuses.
+        StorageError: one cannot be deleted.
     """
     try:
         for suffix in _SUFFIXES:
@@ -256,7 +257,7 @@ def delete(path: Path) -> None:
 
 @contextmanager
 def transaction(connection: Connection) -> Iterator[None]:
-    """A write transaction, waited for up to `BUSY_MILLISECONDS`.
+    """A write transaction; waits up to `BUSY_MILLISECONDS` for another one.
 
     Raises:
         LockedError: another process held the index for longer.
@@ -272,8 +273,8 @@ def transaction(connection: Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException as problem:
-        if connection.in_transaction:  # SQLite takes back what met an error of the system by itself
-            with suppress(apsw.Error):  # the first error tells more
+        if connection.in_transaction:  # after a system error, SQLite has rolled back by itself
+            with suppress(apsw.Error):  # the first error says more
                 connection.execute("ROLLBACK")
         if isinstance(problem, apsw.Error):
             raise _named(connection, problem) from None

@@ -1,8 +1,8 @@
-"""The tables. A file with another version is dropped and rebuilt: the index holds nothing of its own."""
+"""The tables. A file with another version is deleted and rebuilt: the index has no data of its own."""
 
 from __future__ import annotations
 
-VERSION = 18
+VERSION = 20
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -22,6 +22,8 @@ CREATE TABLE entries (
     summary_ref TEXT, fact_key TEXT, external_id TEXT, begins REAL, ends REAL, superseded_by TEXT,
     confidence REAL, valid_from REAL, valid_to REAL,
     session_id TEXT, speaker TEXT, asks INTEGER NOT NULL DEFAULT 0, stands INTEGER NOT NULL DEFAULT 0,
+    length INTEGER NOT NULL DEFAULT 0,
+    source TEXT, session TEXT, updated REAL,
     raw BLOB NOT NULL -- last: what is larger than a page must not part the other columns from their row
 );
 CREATE INDEX entries_path ON entries (path, ref);
@@ -41,6 +43,10 @@ CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = '
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;
 CREATE INDEX tags_entry ON tags (entry);
+
+-- The ids of memories and messages that a record names: its sources, what it superseded, what it was learned from.
+CREATE TABLE links (target TEXT, entry INTEGER, PRIMARY KEY (target, entry)) WITHOUT ROWID;
+CREATE INDEX links_entry ON links (entry);
 
 -- Terms are prepared by memctl.core.text.terms; the tokenizer only splits them at spaces.
 CREATE VIRTUAL TABLE full_text USING fts5(body, content='', contentless_delete=1, tokenize="ascii");

@@ -14,21 +14,14 @@ import apsw
 
 from memctl.core.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED, Filters
 from memctl.core.text import terms
+from memctl.storage.entries import vectors
+from memctl.storage.entries.decoding import part_of
+from memctl.storage.entries.rows import Row
+from memctl.storage.entries.scoring import EXACT_SCAN_LIMIT, FEW_TIMES, OVERFETCH, sketches_for
 from memctl.storage.index import database as db
-from memctl.storage.index import vectors
-from memctl.storage.index.decoding import part_of
-from memctl.storage.index.rows import Row
-from memctl.storage.ports.search import Neighbours, Said, Scored, Vector
+from memctl.storage.ports.search import Neighbours, Origin, Scored, Vector
 
-EXACT_SCAN_LIMIT = 400
-"""Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
-
-SKETCH_CANDIDATES, SKETCHES_A_HIT = 400, 2
-"""At least so many candidates, and so many times the wanted number."""
-
-_FEW_TIMES, _OVERFETCH = 2, 1_000
-
-FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
+COLUMNS = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
 
 
 _PATHS = {
@@ -36,18 +29,18 @@ _PATHS = {
     MEMORIES: ("memory.json", "transcripts/"),  # and reflections between them
     MESSAGES: ("transcripts/", "transcripts0"),
 }
-"""From which path to before which one the entries of each part of an answer stand."""
+"""The range of paths of each part of an answer: from the first, up to the second exclusively."""
 
 
 def within(part: str, table: str = "e") -> str:
-    """The condition that the path of a row of a table is one of this part."""
+    """The condition that a row's path belongs to this part."""
     low, high = _PATHS[part]
     return f"({table}.path >= '{low}' AND {table}.path < '{high}')"
 
 
 @dataclass(frozen=True)
 class Where:
-    """A condition on `entries e` with its arguments; `by_path`: the rows it holds for are quickly listed by path."""
+    """A condition on `entries e` with its arguments; `by_path`: whether its rows are quickly listed by path."""
 
     condition: str
     arguments: tuple[Any, ...]
@@ -60,7 +53,8 @@ _BELIEVED = """(e.path = 'memory.json' OR e.layer = 'MSG') AND e.problem = '' AN
     AND (e.expires IS NULL OR e.expires > ?)
     AND coalesce((SELECT s.begins FROM entries s WHERE e.status = 'superseded' AND s.path = 'memory.json'
                   AND s.ref = e.superseded_by), e.ends, 1e12) > ?"""
-"""What took another's place says when: `valid_to` of the old one is about the world, not about what was known."""
+"""When a memory ceased to be believed: its successor says it, because `valid_to` is about the world, not about what was
+known."""
 
 _VALID = """e.path = 'memory.json' AND e.problem = '' AND e.valid_from <= ?
     AND CASE WHEN coalesce((SELECT CASE WHEN s.begins <= ? THEN min(coalesce(e.valid_to, 1e12), s.valid_from)
@@ -74,18 +68,18 @@ _VALID = """e.path = 'memory.json' AND e.problem = '' AND e.valid_from <= ?
                      SELECT 1 FROM later CROSS JOIN entries s INDEXED BY entries_path
                      WHERE s.path = 'memory.json' AND s.ref = later.ref AND s.begins <= ? AND s.valid_from <= ?)
     END"""
-"""From when on something was so, and until when; takes the time, when it was known, and both again. What was replaced
-ended where what replaced it begins, or what replaced that, if it was known; a date of beginning that nobody gave is
-that of the event, else of the writing. The way to what came later is long: it is gone only where the rest holds."""
+"""Whether something was so at a time. Takes the time, when it was known, and both again. A superseded value ends where
+its successor begins, or the successor of that, if it was known; without a start date, the date of the event counts,
+else that of writing. Later successors are followed only if the rest of the condition is true, because that is slow."""
 
 _KNOWN = "e.status != 'candidate' AND e.begins <= ? AND (e.status != 'archived' OR e.ends > ?)"
-"""What was known at a time, also of what was over by then."""
+"""What was known at a time, even if it was no longer true then."""
 
 _ALWAYS = 1e12
 
 
 def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
-    """The conditions about time and readability."""
+    """The conditions on time and readability."""
     known = filters.as_of.timestamp() if filters.as_of else _ALWAYS
     if filters.valid_at:
         valid = filters.valid_at.timestamp()
@@ -99,26 +93,28 @@ def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
 
 
 def _statuses(filters: Filters) -> Sequence[str]:
-    """What was so once may have been superseded since."""
+    """The statuses to search: all for `as_of`, and superseded ones too for `valid_at`, they held then."""
     if filters.as_of:
         return ()
     return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses
 
 
 def where(filters: Filters, now: datetime, *, few: bool = False) -> Where:
-    """Filters as SQL. What has expired is never found.
+    """Filters as SQL. Expired memories are never included.
 
     Args:
-        few: the part of the answer that the filters name is a small one, so that its rows are quickly listed.
+        few: the filters name a small part of the answer, whose rows are quickly listed.
     """
     if filters in (Filters(only=DOCUMENTS), Filters(only=MESSAGES)) and few:
-        # They are active and do not expire: without a look at these columns, an index answers alone.
+        # Active and without expiry: an index answers this without reading the rows.
         return Where(within(filters.only), (), by_path=True)
     parts, arguments = _in_time(filters, now)
     for column, wanted in (
         ("category", filters.categories),
         ("kind", filters.kinds),
         ("status", _statuses(filters)),
+        ("source", filters.sources),
+        ("session", filters.sessions),
     ):
         if wanted:
             parts.append(f"e.{column} IN ({_marks(wanted)})")
@@ -147,10 +143,10 @@ def _marks(values: Sequence[Any]) -> str:
 def full_text(
     connection: apsw.Connection, words: Sequence[str], condition: Where, limit: int, selection: str = ""
 ) -> list[Scored]:
-    """Entries that hold any of the terms, best bm25 first.
+    """Entries with any of the terms, best bm25 first.
 
     Args:
-        selection: an expression for those that need to be scored, if they are enough; empty for all.
+        selection: an expression for the entries to score, if they suffice; empty for all.
     """
     match = terms.match_expression(list(words))
     if not match:
@@ -160,13 +156,13 @@ def full_text(
             passing_ones = _first_passing(connection, _best_of(connection, match, selection), condition, limit)
             if len(passing_ones) >= limit:
                 return passing_ones
-        for depth in (_FEW_TIMES * limit, _OVERFETCH):
+        for depth in (FEW_TIMES * limit, OVERFETCH):
             passing_ones = _first_passing(connection, _best(connection, match, depth), condition, limit)
             if len(passing_ones) >= limit or not _more_than(connection, match, depth):
                 return passing_ones
     sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
-    if condition.by_path:  # a set of the few rows is asked faster than each match's row is read
+    if condition.by_path:  # looking up a few rows in a set is faster than reading the row of each match
         if not _any(connection, condition):
             return []
         sql = f"""SELECT f.rowid, -f.rank FROM full_text f WHERE full_text MATCH ? AND +f.rowid IN
@@ -180,27 +176,27 @@ def _any(connection: apsw.Connection, condition: Where) -> bool:
 
 
 def _best(connection: apsw.Connection, match: str, depth: int) -> list[tuple[int, float]]:
-    """The best by bm25, whatever the filter."""
+    """The best entries by bm25, without filters."""
     sql = "SELECT rowid, -rank FROM full_text WHERE full_text MATCH ? ORDER BY rank LIMIT ?"
     return _in_order(db.rows(connection, sql, (match, depth)))
 
 
 def _best_of(connection: apsw.Connection, match: str, selection: str) -> list[tuple[int, float]]:
-    """As `_best`, of the selected entries: to score one takes ten times as long as to find it."""
+    """Like `_best`, among the selected entries: scoring one takes ten times as long as finding it."""
     sql = """SELECT rowid, -score FROM (SELECT m.rowid, m.rank AS score FROM full_text m WHERE full_text MATCH ?
     AND +m.rowid IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)) ORDER BY score, rowid LIMIT ?"""
-    return _in_order(db.rows(connection, sql, (match, selection, _OVERFETCH)))
+    return _in_order(db.rows(connection, sql, (match, selection, OVERFETCH)))
 
 
 def _in_order(scored: Iterable[tuple[Any, ...]]) -> list[tuple[int, float]]:
-    """Rows with their scores, best first, equal ones in the order of their rows."""
+    """Rows with their scores, best first, ties by row."""
     return sorted([(row, score) for row, score in scored], key=lambda one: (-one[1], one[0]))
 
 
 def _first_passing(
     connection: apsw.Connection, best: Sequence[tuple[int, float]], condition: Where, limit: int
 ) -> list[Scored]:
-    """The first that pass the filter. It is looked up for no more than that takes: nearly all pass."""
+    """The first entries that pass the filter. Since nearly all pass, only as many as needed are checked."""
     scored: list[tuple[int, float]] = []
     for start in range(0, len(best), limit):
         part = best[start : start + limit]
@@ -227,10 +223,10 @@ def nearest(
     limit: int,
     scanned: Callable[[bytes, int], Sequence[int] | None] = lambda sketch, wanted: None,
 ) -> list[Scored]:
-    """Entries by cosine to the vector, nearest first.
+    """Entries by their cosine to the vector, nearest first.
 
     Args:
-        scanned: gives what `nearest_sketches` would, where that is known already.
+        scanned: returns the result of `nearest_sketches` if it is known already.
     """
     packed = vectors.packed_question(tuple(vector))
     if not packed.vector:
@@ -249,13 +245,8 @@ def nearest(
     return exactly_nearest(connection, packed.vector, condition, limit)
 
 
-def sketches_for(limit: int) -> int:
-    """How many of the nearest sketches are compared exactly to find so many entries."""
-    return max(SKETCH_CANDIDATES, SKETCHES_A_HIT * limit)
-
-
 def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where, limit: int) -> list[Scored]:
-    """As `nearest`, comparing every vector with the int8 `packed`."""
+    """Like `nearest`, comparing every vector with the int8 `packed`."""
     sql = f"""SELECT v.entry, 1 - vec_distance_cosine(vec_int8(v.vector), vec_int8(?)) AS score
     FROM vectors v JOIN entries e ON e.rowid = v.entry WHERE length(v.vector) AND {condition.condition}
     ORDER BY score DESC, v.entry LIMIT ?"""
@@ -263,13 +254,13 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
 
 
 def nearest_sketches(connection: apsw.Connection, sketch: bytes, limit: int) -> list[int]:
-    """The entries with the nearest sketches, whatever the filter."""
+    """The entries with the nearest sketches, without filters."""
     sql = "SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(?)) LIMIT ?"
     return [row for (row,) in db.rows(connection, sql, (sketch, limit))]
 
 
 def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
-    """Of the entries that pass the filter, those whose sketches are nearest."""
+    """Among the entries that pass the filter, those with the nearest sketches."""
     if condition.by_path:
         sql = f"""SELECT s.entry FROM sketches s WHERE s.entry IN (SELECT e.rowid FROM entries e
         WHERE {condition.condition}) ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
@@ -280,7 +271,7 @@ def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, lim
 
 
 def cosines(connection: apsw.Connection, vector: Vector, entries: Iterable[int]) -> dict[int, float]:
-    """Cosine of the vector to each of the entries that have one."""
+    """The cosine of the vector to each of the entries that have one."""
     packed = vectors.packed_question(tuple(vector))
     return _cosines(connection, packed.vector, list(entries)) if packed.vector else {}
 
@@ -292,13 +283,13 @@ def _cosines(connection: apsw.Connection, packed: bytes, entries: Sequence[int])
 
 
 def passing(connection: apsw.Connection, entries: Iterable[int], condition: Where) -> set[int]:
-    """Those of the entries that fulfil the condition."""
+    """The entries that fulfil the condition."""
     sql = f"SELECT e.rowid FROM entries e WHERE e.rowid IN {_GIVEN} AND {condition.condition}"
     return {row for (row,) in db.rows(connection, sql, (_numbers(entries), *condition.arguments))}
 
 
 _GIVEN = "(SELECT value FROM json_each(?))"
-"""Rows that are given as `_numbers`: the statement stays the same, so that it is not compiled each time."""
+"""Rows given as `_numbers`: the statement stays the same, so that it is compiled once."""
 
 
 def _numbers(rows: Iterable[int]) -> str:
@@ -318,7 +309,7 @@ def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neig
 
 
 def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> dict[str, list[int]]:
-    """The entries right behind each of these messages in its run, at most `count`, in order."""
+    """The entries right after each of these messages in its run, at most `count`, in order."""
     sql = f"""SELECT e.ref, n.rowid FROM entries e JOIN entries n ON n.rowid IN (
         SELECT a.rowid FROM entries a WHERE a.session_id = e.session_id
         AND (a.created, a.line, a.ref) > (e.created, e.line, e.ref) ORDER BY a.created, a.line, a.ref LIMIT ?)
@@ -330,43 +321,43 @@ def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> d
     return behind
 
 
-def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:
-    """By whom, where and when each of the entries was said."""
-    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, category, path
+def origins(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Origin]:
+    """The speaker, session and time of each entry."""
+    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, category, path, length
     FROM entries WHERE rowid IN {_GIVEN}"""
     rows = db.rows(connection, sql, (_numbers(entries),))
     return {
-        key: Said(session, speaker, when, stands, *_place(path), category or "")
-        for key, session, speaker, when, stands, category, path in rows
+        key: Origin(session, speaker, when, stands, *_place(path), category or "", length)
+        for key, session, speaker, when, stands, category, path, length in rows
     }
 
 
 @lru_cache(maxsize=4096)
 def _place(path: str) -> tuple[str, str]:
-    """The part of an answer a path belongs to, and the name of the text it is."""
+    """The part of an answer that a path belongs to, and the name of its text."""
     part = part_of(path)
     return part, path if part == DOCUMENTS or path.startswith("reflections/") else ""
 
 
 def matches(connection: db.Connection, entries: Sequence[int]) -> list[Row]:
     """The entries with these row numbers, in this order."""
-    sql = f"SELECT {FOUND} FROM entries WHERE rowid IN {_GIVEN}"
+    sql = f"SELECT {COLUMNS} FROM entries WHERE rowid IN {_GIVEN}"
     by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql, (_numbers(entries),))}
     return [by_row[rowid] for rowid in entries if rowid in by_row]
 
 
 def entry_of(connection: db.Connection, row: Sequence[Any]) -> Row:
-    """The entry in a row of the columns `FOUND`."""
+    """The entry in a row of the columns `COLUMNS`."""
     *columns, digest = row
     check_bytes(connection, columns[3], digest)
     return Row(*columns)
 
 
 def check_bytes(connection: db.Connection, raw: bytes, digest: str) -> None:
-    """Compare the bytes of a large entry with their hash: a page that was lost reads as zeros, whose checksum is zero.
+    """Compare the bytes of a large entry with their hash: a lost page reads as zeros, whose checksum is zero.
 
     Raises:
-        DamagedError: they are not what they were. (Other pages of zeros are none of SQLite's, and it says so.)
+        DamagedError: they differ. (SQLite itself detects other pages of zeros.)
     """
     if len(raw) > db.MOST_IN_ITS_PAGE and blake2b(raw, digest_size=16).hexdigest() != digest:
         raise connection.found_damaged("bytes of an entry were lost")

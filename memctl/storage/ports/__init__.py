@@ -1,1 +1,1 @@
-"""What memctl needs of a storage, in protocols. A folder implements them; a database can as well."""
+"""The storage that memctl needs, as protocols. A folder implements them; a database can too."""

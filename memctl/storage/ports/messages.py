@@ -1,4 +1,4 @@
-"""What conversations need of a storage. A folder implements it (`storage/folder/messages.py`)."""
+"""The storage of messages. A folder implements it in `storage/folder/messages.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from memctl.core.models import Memory
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a session at a glance: its first and last message, how many there are, and their size in bytes."""
+    """A summary of one run of a session: its first and last message, the number of messages, and their size in
+    bytes."""
 
     run: str
     session: str
@@ -25,7 +26,7 @@ class Run:
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a message stands: the run, and a number or name that grows along the run."""
+    """The position of a message: its run, and its order within the run."""
 
     run: str
     order: tuple[str, int]
@@ -33,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Version:
-    """What a message says in one place."""
+    """A message's text in one place."""
 
     path: str
     line: int
@@ -42,7 +43,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Differing:
-    """A message that says different things in different places, after a merge. The last version is in answers."""
+    """A message with different texts in different places, after a merge. Answers use the last version."""
 
     message_id: str
     versions: tuple[Version, ...]
@@ -51,80 +52,80 @@ class Differing:
 class Messages(Protocol):
     """The messages of one user.
 
-    A message at a *glance* is a memory of layer MSG, as a question finds it: without its large texts, a long one by
-    each of its passages. What was deleted is nowhere but in `mentioned`, until an undo brings it back.
+    A *preview* of a message is a memory of layer MSG, as queries find it: without attachments, and a long message as
+    one preview per passage. Deleted messages appear only in `mentioned`, until an undo restores them.
     """
 
     # Writing
 
     def append(self, messages: Sequence[KeptMessage], now: datetime) -> None:
-        """Add messages: durable when this returns, and found by the next question.
+        """Add messages: durable when this returns, and visible to the next query.
 
         Raises:
-            LockedError, StorageError: none of them was added.
+            LockedError, StorageError: none was added.
         """
 
     def delete(self, message_ids: Sequence[str], now: datetime, command: str) -> list[str]:
-        """Delete messages, as one operation that `undo` takes back; returns those that were there."""
+        """Delete messages, as one operation that `undo` reverts; returns the ids that existed."""
 
     def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove for good what was deleted by then; returns how many messages and large texts."""
+        """Remove for good what was deleted before a time; returns the numbers of messages and attachments."""
 
     # Reading
 
     def refresh(self) -> None:
-        """Take in what others have written."""
+        """Read what other processes have written."""
 
-    def glances(self) -> Iterable[Memory]:
-        """All messages at a glance, in the order in which they were received."""
+    def previews(self) -> Iterable[Memory]:
+        """Previews of all messages, in the order in which they were received."""
 
-    def glance(self, message_id: str) -> Memory | None:
-        """A message at a glance; None where it is not known."""
+    def preview(self, message_id: str) -> Memory | None:
+        """The preview of a message; None if it is unknown."""
 
-    def whole(self, message_id: str) -> KeptMessage | None:
-        """A message with its large texts in full; None where it is not known."""
+    def full(self, message_id: str) -> KeptMessage | None:
+        """A message with its attachments; None if it is unknown."""
 
     def run(self, run: str) -> list[KeptMessage]:
-        """The messages of a run, in order, without their large texts."""
+        """The messages of a run, in order, without attachments."""
 
     def newest(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
-        """The newest messages of a run behind the last that is in the window, whole and in order, at most so many;
-        those too that another process added just now."""
+        """The newest messages of a run after the last one that is in the window, in full, in order, and at most so
+        many; including those that another process has just added."""
 
     def runs(self, session: str = "") -> list[Run]:
-        """The runs of one session, or of all, the oldest first."""
+        """The runs of one session, or of all, oldest first."""
 
     def place(self, message_id: str) -> Place | None:
-        """Where a message stands; None where it is not known."""
+        """The position of a message; None if it is unknown."""
 
     def mentioned(self, message_ids: Sequence[str]) -> set[str]:
-        """Those of some ids that were ever used, by a deleted message too."""
+        """The ids among these that were ever used, also by deleted messages."""
 
     def differing(self) -> list[Differing]:
-        """The messages that say different things in different places."""
+        """The messages with different texts in different places."""
 
     def of_logs(self, names: Sequence[str], message_ids: Collection[str]) -> list[KeptMessage]:
-        """Those of some messages that are in these transcripts, deleted ones too."""
+        """The messages among these ids that are in some transcripts, including deleted ones."""
 
     def starting(self, beginning: str) -> list[str]:
-        """Some ids that begin so."""
+        """Some ids that start with this text."""
 
     def size(self) -> int:
-        """Of everything that is kept, in bytes."""
+        """The size of all stored messages, in bytes."""
 
-    # What the user of this machine decided
+    # The decisions of this machine's user
 
     def privacy(self) -> str:
-        """Whether others may get the messages with the rest."""
+        """Whether others may get the messages along with the memories."""
 
     def paused(self) -> Paused:
-        """What is not kept for now."""
+        """What is not stored for now."""
 
     def pause(self, paused: Paused) -> None:
-        """Decide what is not kept from now on."""
+        """Set what is not stored from now on."""
 
     def notice(self) -> tuple[float, datetime] | None:
-        """Which retention, in days, was announced last, and when."""
+        """The retention, in days, that was announced last, and when."""
 
     def announce(self, days: float, at: datetime) -> None:
-        """Note that a retention was announced."""
+        """Record that a retention was announced."""

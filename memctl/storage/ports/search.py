@@ -1,6 +1,6 @@
-"""What a question needs of a storage: what can match, and how well each of the signals says that it does.
+"""Searching a storage: the possible matches of a query, and the scores of each signal.
 
-A `key` names something that can match, for as long as it stays as it is. It says nothing else.
+A `key` identifies something that can match, until it changes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from memctl.core.models import Filters, Memory
 
 Vector = Sequence[float]
 
-SORTED = ("created", "occurred", "importance", "confidence")
-"""By what a storage sorts memories without reading them: some of `selection.SORTS`."""
+SORTED = ("created", "updated", "occurred", "importance", "confidence")
+"""The orders in which a storage sorts memories without reading them; a subset of `selection.SORTS`."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The keys right before and after a match in its session; `asks`: whether the match is a short question."""
+    """The keys right before and after a match in its session. `asks`: the match is a short question."""
 
     key: int
     asks: bool
@@ -38,26 +38,28 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
-class Said:
-    """Where a match comes from.
+class Origin:
+    """The origin of a match.
 
     Args:
-        session: it was said in, empty where it was not said.
+        session: the session it was said in; empty if none.
         speaker: who said it.
-        when: in seconds since 1970; None where nobody knows.
-        stands: whether it is a lasting wish or instruction.
-        part: of the answer it belongs to, one of `models.PARTS`.
-        text_name: of the document or reflection it is in.
-        category: of the memory it is or belongs to, as far as that is known; empty for messages and documents.
+        when: seconds since 1970; None if unknown.
+        standing: whether it is a standing wish or instruction.
+        part: the part of an answer that it belongs to: one of `models.PARTS`.
+        text_name: the name of its document or reflection.
+        category: of its memory, if known; empty for messages and documents.
+        length: the number of terms in its text.
     """
 
     session: str
     speaker: str
     when: float | None
-    stands: bool
+    standing: bool
     part: str = ""
     text_name: str = ""
     category: str = ""
+    length: int = 0
 
 
 class Match(Protocol):
@@ -68,83 +70,83 @@ class Match(Protocol):
 
     @property
     def part(self) -> str:
-        """The part of an answer it belongs to: one of `models.PARTS`."""
+        """The part of an answer that it belongs to: one of `models.PARTS`."""
 
     @property
     def is_record(self) -> bool:
-        """Whether it is a memory itself, with a record of its own."""
+        """Whether it is a memory with a record of its own."""
 
     @property
     def memory_id(self) -> str:
-        """The memory it is or, for a reflection, belongs to; empty where there is none."""
+        """The id of the memory, or for a reflection, of its memory; empty if there is none."""
 
     @property
     def text_name(self) -> str:
-        """The name of the reflection or document it is, or is in; empty for memories and messages."""
+        """The name of its reflection or document; empty for memories and messages."""
 
     @property
     def passage(self) -> str:
-        """What names the passage, where it is one; empty for a whole."""
+        """The name of the passage; empty if it is not a passage."""
 
     @property
     def text(self) -> str:
-        """What is stored of it, as text."""
+        """Its stored text."""
 
     @property
     def memory(self) -> Memory:
-        """It, seen as a memory."""
+        """The match as a memory."""
 
 
 class Search(Protocol):
-    """The searchable content of one user's memories. Every method sees one moment; so does all that is done within
+    """The searchable content of one user's memories. Each method reads a single state, as do all calls within
     `snapshot`."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """What is read inside is of one moment, whatever other processes write."""
+        """Reads within it see a single state, whatever other processes write."""
 
     def matches(self, keys: Sequence[int]) -> Sequence[Match]:
-        """The matches with these keys, in this order, as far as they are still there."""
+        """The matches with these keys, in this order, without those that no longer exist."""
 
     def matching(self, filters: Filters, now: datetime) -> Sequence[Match]:
-        """All that passes the filters, in the order in which it came."""
+        """All matches that pass the filters, in the order in which they were added."""
 
     def in_order(self, filters: Filters, now: datetime, sort: str, *, ascending: bool) -> Sequence[int]:
-        """The keys of the memories that pass the filters, sorted by one of `SORTED`, the largest first unless
-        `ascending`; ties by id."""
+        """The keys of the memories that pass the filters, sorted by one of `SORTED`, descending unless `ascending`;
+        ties by id."""
 
     def record_of(self, reflection: Match) -> Match | None:
-        """The memory a reflection belongs to."""
+        """The memory that a reflection belongs to."""
 
     def message(self, message_id: str) -> Sequence[Match]:
-        """A message, or its passages in order; none where it is not known."""
+        """A message, or its passages in order; empty if it is unknown."""
 
     def document(self, name: str) -> Sequence[Match]:
-        """The passages of a document, in its order."""
+        """The passages of a document, in order."""
 
     # Sizes
 
     def total(self) -> int:
-        """How much can match."""
+        """The number of possible matches."""
 
     def size(self, part: str) -> int:
-        """How much of a part of an answer can match."""
+        """The number of possible matches in a part of an answer."""
 
     def has(self, part: str) -> bool:
-        """Whether there is anything of a part of an answer."""
+        """Whether there is a possible match in a part of an answer."""
 
     def documents(self) -> Mapping[str, int]:
-        """How many passages each document has, by name."""
+        """The number of passages of each document, by name."""
 
-    def usual_message(self, most: int) -> int:
-        """The mean size in bytes of messages, each counted with at most `most`; 0 where there are none."""
+    def mean_message_size(self, most: int) -> int:
+        """The mean size of messages in bytes, each counted as at most `most`; 0 without messages."""
 
     # Words
 
     def term_counts(self, words: Iterable[str]) -> Mapping[str, int]:
-        """In how many of all that can match each term stands."""
+        """The number of possible matches with each term."""
 
     def passages_with(self, words: Iterable[str]) -> Mapping[str, int]:
-        """In how many passages of documents each term stands."""
+        """The number of document passages with each term."""
 
     def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> Sequence[Scored]:
         """Matches with any of the terms, best bm25 first."""
@@ -152,29 +154,29 @@ class Search(Protocol):
     def sharing_rarest(
         self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int
     ) -> Sequence[Match]:
-        """Matches with some of the rarest of the terms that stand anywhere, best first."""
+        """Matches with any of the rarest of the terms that occur at all, best first."""
 
     # Vectors
 
     def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> Sequence[Scored]:
-        """Matches by cosine to the vector, nearest first."""
+        """Matches by their cosine to the vector, nearest first."""
 
     def expect_nearest(self, vector: Vector, pools: Iterable[Filters], now: datetime, limit: int) -> None:
         """A hint: `nearest` will be called with these arguments, for each of the pools."""
 
     def cosines(self, vector: Vector, keys: Iterable[int]) -> Mapping[int, float]:
-        """Cosine of the vector to each of the matches that have one."""
+        """The cosine of the vector to each of the matches that have one."""
 
-    # What stands beside a match
+    # Around a match
 
     def passing(self, keys: Iterable[int], filters: Filters, now: datetime) -> set[int]:
         """The keys of the matches that pass the filters."""
 
     def neighbours(self, keys: Sequence[int]) -> Sequence[Neighbours]:
-        """What stands right before and after each of the matches that have a session."""
+        """What is right before and after each of the matches that have a session."""
 
     def following(self, messages: Iterable[str], count: int) -> Mapping[str, Sequence[int]]:
-        """The keys of what stands right behind each of these messages in its run, at most `count`, in order."""
+        """The keys of what follows each of these messages in its run, at most `count`, in order."""
 
-    def said(self, keys: Iterable[int]) -> Mapping[int, Said]:
-        """By whom, where and when each of the matches was said."""
+    def origins(self, keys: Iterable[int]) -> Mapping[int, Origin]:
+        """The origins of matches."""

@@ -1,4 +1,4 @@
-"""What memctl needs of a storage. Files implement it; a database can as well."""
+"""The storage of sessions. Files implement it; a database can too."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 
 class SessionStorage(Protocol):
-    """The sessions of one user, the contents offloaded from them, and the queue of messages that left them.
+    """The sessions of one user, the contents offloaded from them, and the queue of evicted messages.
 
-    Ids of sessions are checked here: UsageError where a text cannot be one.
+    Session ids are checked here: UsageError for an invalid one.
     """
 
     # Sessions
 
     def ids(self) -> list[str]:
-        """All sessions that are stored."""
+        """All stored sessions."""
 
     def exists(self, session_id: str) -> bool:
         """Whether a session is stored, whoever wrote it."""
@@ -30,44 +30,44 @@ class SessionStorage(Protocol):
         """A session.
 
         Raises:
-            NotFoundError: it is not stored; near ids are suggested.
-            InvalidDataError: it cannot be read.
+            NotFoundError: it is not stored; the hint suggests similar ids.
+            InvalidDataError: it is unreadable.
         """
 
     def load_if_exists(self, session_id: str) -> Session | None:
-        """As `load`; None where it is not stored."""
+        """Like `load`; None if it is not stored."""
 
     def change(
         self, session_id: str, decide: Callable[[Session], tuple[Session, T]], now: datetime, *, foreign: bool = False
     ) -> T:
         """Read, decide and write under the session's lock; returns the value of the decision.
 
-        A session that is not stored begins empty.
+        A session that is not stored starts empty.
 
         Args:
-            foreign: also change a session that another user wrote; else it is moved aside, and a new one begins.
+            foreign: also change a session that another user wrote; otherwise it is moved aside and a new one starts.
         """
 
     def locked(self, session_id: str) -> AbstractContextManager[None]:
-        """The session's lock. `write`, `delete` and changes of the queue are called with it held.
+        """The session's lock. Hold it for `write`, `delete` and changes of the queue.
 
         Raises:
-            LockedError: somebody else has it for too long.
+            LockedError: another process holds it for too long.
         """
 
     def write(self, session: Session, now: datetime) -> Session:
-        """Store a session as it is now."""
+        """Store a session."""
 
     def delete(self, session_id: str) -> bool:
-        """Remove a session and what was offloaded from it; returns whether it was stored."""
+        """Remove a session and its offloaded contents; returns whether it was stored."""
 
     def clear_temporary(self) -> None:
-        """Remove what processes that died left behind."""
+        """Remove what crashed processes left behind."""
 
     # Offloaded contents
 
     def reference(self, session_id: str, text: str) -> str:
-        """The reference that is in a message for a content; nothing is stored."""
+        """The reference for a content; stores nothing."""
 
     def offload(self, session_id: str, text: str) -> str:
         """Store a content; returns its reference."""
@@ -76,36 +76,36 @@ class SessionStorage(Protocol):
         """An offloaded content.
 
         Raises:
-            NotFoundError: it went with its session.
-            UsageError: no such reference can be.
+            NotFoundError: it was deleted with its session.
+            UsageError: the reference is malformed.
         """
 
     def offloaded(self, session_id: str) -> list[str]:
-        """The references of all contents that were offloaded from a session."""
+        """The references of all contents offloaded from a session."""
 
     def clear_offloaded(self, session_id: str) -> None:
-        """Remove the contents that were offloaded from a session."""
+        """Remove the contents offloaded from a session."""
 
     # The queue
 
     def queue_id(self, session_id: str, message_ids: Sequence[str], now: datetime) -> str:
-        """An id for messages that are queued: in time order, within a second in the order of the calls."""
+        """An id for queued messages: in time order, and within a second in the order of the calls."""
 
     def enqueue(self, queued: Queued) -> None:
-        """Put messages into the queue, or replace what is there under the same id: durable when this returns."""
+        """Add messages to the queue, or replace those with the same id: durable when this returns."""
 
     def waiting(self, session_id: str = "") -> list[tuple[str, str]]:
-        """What waits, oldest first: session and queue id; of one session or of all."""
+        """The queue, oldest first, as session and queue ids; of one session or of all."""
 
     def is_waiting(self, session_id: str, queue_id: str) -> bool:
-        """Whether the queue holds this."""
+        """Whether the queue has this entry."""
 
     def queued(self, session_id: str, queue_id: str) -> Queued | None:
-        """What waits under an id; None where it is gone.
+        """A queued entry; None if it is gone.
 
         Raises:
-            InvalidDataError: it cannot be read.
+            InvalidDataError: it is unreadable.
         """
 
     def dequeue(self, session_id: str, queue_id: str) -> None:
-        """Take out of the queue what was learned from."""
+        """Remove an entry from the queue once it was learned from."""

@@ -1,4 +1,4 @@
-"""A storage backend: one user's memories, texts, messages and sessions, and the one way in which they change."""
+"""A storage backend: one user's memories, texts, messages and sessions, and the single way to change them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from memctl.storage.ports.view import Decision, View
 T = TypeVar("T")
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how many are done, how many there are."""
+"""Called with a label, the number done, and the total."""
 
 
 @dataclass(frozen=True)
 class SyncReport:
-    """What a look at the truth brought into what is derived from it.
+    """The result of updating derived data, such as the index, from the files.
 
     Args:
-        changed: entries added or changed; `removed`: entries taken out.
-        notes: sentences on what is wrong with the truth; what is derived keeps the last good state of that.
-        blocked: an error every write must raise, because the truth cannot be read.
+        changed: entries added or changed; `removed`: entries removed.
+        notes: problems of the files; derived data keeps the last good state of these parts.
+        blocked: an error that every write must raise, as the files are unreadable.
         pending: entries without a vector, and why.
     """
 
@@ -57,22 +57,25 @@ class SyncReport:
 
 
 class Receipts(Protocol):
-    """Which memories each question was answered with: local truth, of this machine's user alone."""
+    """The memories in each answer to a query; private to this machine's user."""
 
     def write(self, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
-        """Note an answer; returns the receipt, empty where nothing can be written (reading must still work)."""
+        """Record an answer; returns the receipt, empty if it cannot be written (reading must still work)."""
 
     def read(self, *, strict: bool = False) -> Iterator[Receipt]:
-        """All receipts, oldest first; each counts once.
+        """All receipts, oldest first, without duplicates.
 
         Args:
-            strict: raise StorageError where they cannot be read, instead of taking them for none.
+            strict: raise StorageError if they are unreadable, instead of returning none.
         """
+
+    def newest(self, count: int, *, holding: str = "") -> list[Receipt]:
+        """The newest readable receipts, newest first; with `holding`, only of answers with this memory or message."""
 
 
 @dataclass(frozen=True)
 class Revision:
-    """A state that version control keeps."""
+    """A state in version control."""
 
     name: str
     at: datetime
@@ -82,30 +85,30 @@ class Revision:
 
 
 class Revisions(Protocol):
-    """What version control knows of the memories. A storage without it knows nothing."""
+    """The states of the memories in version control. A storage without it has none."""
 
     def head(self) -> Revision | None:
-        """The newest state; None where there is none, or where version control may not be asked here."""
+        """The newest state; None if there is none, or if version control is not allowed here."""
 
     def find(self, text: str) -> Revision | None:
-        """The state that a text names.
+        """The state with this name.
 
         Raises:
-            RefusedError: version control may not be asked here.
+            RefusedError: version control is not allowed here.
         """
 
     def last_before(self, moment: datetime) -> Revision | None:
-        """The newest state of that moment."""
+        """The newest state at that time."""
 
     def records(self, revision: Revision) -> tuple[dict[str, bytes], int]:
-        """The exact records of a state by their ids, and how many cannot be read.
+        """The exact records of a state by id, and the number of unreadable ones.
 
         Raises:
-            NotFoundError: it does not hold this user's memories.
+            NotFoundError: it does not contain this user's memories.
         """
 
     def texts(self, revision: Revision, names: tuple[str, ...]) -> dict[str, bytes | None]:
-        """The texts below these names that are different now, as they were; None for one that was not there."""
+        """The past content of the texts below these names that differ now; None for a text that did not exist."""
 
 
 class Storage(Protocol):
@@ -116,11 +119,22 @@ class Storage(Protocol):
 
     @property
     def root(self) -> Path | None:
-        """The folder it is in; None where it is not in a folder."""
+        """Its folder; None if it is not in a folder."""
+
+    @property
+    def place(self) -> str:
+        """The folder, or the address without user and password: for messages."""
+
+    @property
+    def index_place(self) -> str:
+        """Where the index is, for messages."""
+
+    def sizes(self) -> Mapping[str, int]:
+        """The bytes that each kind of data takes."""
 
     @property
     def ids(self) -> IdMaker:
-        """Makes ids of new memories."""
+        """Makes ids for new memories."""
 
     @property
     def search(self) -> Search: ...
@@ -143,90 +157,99 @@ class Storage(Protocol):
         """The memories as they are now; without the lock, others may change them right after."""
 
     def apply(self, decide: Decision[T], now: datetime, *, tidy: bool = True) -> T:
-        """Decide on a change under the lock and make it durable.
+        """Decide on a change under the lock, and make it durable.
 
         Args:
-            tidy: first make the change that is `due`.
+            tidy: first apply the `due` change.
 
         Returns:
-            the value that was decided on with the change.
+            the value that the decision returned with the change.
 
         Raises:
             LockedError, StorageError, InvalidDataError, RefusedError: nothing was changed.
         """
 
     def due(self, now: datetime) -> Change:
-        """What the next change will do first: move what has expired to the trash, give new reflections records."""
+        """The housekeeping before the next change: move expired memories to the trash, create records for new
+        reflections."""
 
     def locked(self) -> AbstractContextManager[None]:
-        """With nobody else changing the memories."""
+        """Holds the lock: no other process can change the memories."""
 
-    # What is derived
+    # Derived data
 
     @property
     def report(self) -> SyncReport | None:
-        """What the last look at the truth found; None before the first."""
+        """The report of the last refresh; None before the first."""
 
     def refresh(self, *, vectors: bool = False) -> SyncReport:
-        """Take in what others have changed; it never fails, the report says what is wrong.
+        """Read what others have changed. Never fails: the report says what is wrong.
 
         Args:
-            vectors: also make missing vectors, a few of them where the model is slow.
+            vectors: also compute missing vectors, only a few if the model is slow.
         """
 
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
     ) -> SyncReport:
-        """As `refresh`, with all vectors.
+        """Like `refresh`, with all vectors.
 
         Args:
-            deep: read everything again, whatever it looks like from outside.
-            allow_mass_change: also where more than a quarter of the memories are gone.
+            deep: read everything again, even if it looks unchanged.
+            allow_mass_change: proceed even if more than a quarter of the memories were removed.
         """
 
     def embed(self) -> SyncReport:
-        """As `refresh`, with all vectors."""
+        """Like `refresh`, with all vectors."""
 
     def reindex(self, progress: Progress | None = None) -> SyncReport:
-        """Drop what is derived and make it again from the truth."""
+        """Delete derived data and rebuild it."""
 
     def model(self) -> str:
-        """The identity of the model whose vectors are searched."""
+        """The identity of the model whose vectors are in the index."""
 
-    def healed(self, action: Callable[[], T]) -> T:
-        """Do something; where what is derived turns out to be damaged, rebuild it and do it again."""
+    def stamp(self) -> str:
+        """A text that changes whenever anything changes that a reader can see: memories, texts, messages, sessions,
+        receipts, the log, settings. Cheap enough to call every second, after `refresh`."""
+
+    def retry(self, action: Callable[[], T]) -> T:
+        """Run an action; if derived data turns out to be damaged, rebuild it and run the action again."""
 
     def compact(self) -> int:
-        """Give back unused space; returns the bytes freed."""
+        """Free unused space; returns the freed bytes."""
 
     def search_of(
         self, records: Mapping[str, bytes], *, vectors: bool = True
     ) -> AbstractContextManager[tuple[Search, str]]:
-        """A search in other records than the present ones, and why it lacks vectors (empty where it has them)."""
+        """A search over other records than the present ones, and why it lacks vectors (empty if it has them)."""
 
-    # What was
+    # History
 
-    def operations(self, memory_id: str = "") -> list[Operation]:
-        """What was done, oldest first; to one memory, or to all."""
+    def operations(self, memory_id: str = "", *, newest: int = 0) -> list[Operation]:
+        """The operations, oldest first; of one memory, or all.
+
+        Args:
+            newest: return only this many, the newest; 0 for all. A long log is not read further than necessary.
+        """
 
     @property
     def operations_trimmed(self) -> bool:
-        """Whether there once were older operations than `operations` gives."""
+        """Whether older operations were trimmed."""
 
     def trashed(self) -> list[Trashed]:
-        """What lies in the trash, the newest first."""
+        """The memories in the trash, newest first."""
 
     def unreadable(self) -> Mapping[str, RawRecord]:
-        """The records that cannot be read, by their ids."""
+        """The unreadable records, by id."""
 
-    def unbelieved(self) -> str:
-        """A sentence on what somebody else wrote, and is ignored; empty where there is nothing of the kind."""
+    def unverified_note(self) -> str:
+        """A note on data that another user wrote and that is ignored; empty if there is none."""
 
-    def another(self) -> Self:
-        """The same storage once more, for another thread; whoever opens it closes it.
+    def clone(self) -> Self:
+        """The same storage for another thread; the caller closes the clone.
 
         Raises:
-            StorageError: it cannot be opened again.
+            StorageError: it cannot be opened.
         """
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""What a decision sees of one user's memories."""
+"""A decision's view of one user's memories."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class StoredDocument:
     """A document.
 
     Args:
-        size: in bytes.
-        passages: how many it has.
-        problem: why it is not read, or not read again; empty where it is.
+        size: its size in bytes.
+        passages: the number of its passages.
+        problem: why it was not read, or not read again; empty if it was.
     """
 
     name: str
@@ -28,9 +28,22 @@ class StoredDocument:
     problem: str
 
 
+@dataclass(frozen=True)
+class Counts:
+    """The number of memories with each status; and of active memories with each category, kind, source, session, and
+    month of creation (`2026-11`)."""
+
+    statuses: Mapping[str, int]
+    categories: Mapping[str, int]
+    kinds: Mapping[str, int]
+    sources: Mapping[str, int]
+    sessions: Mapping[str, int]
+    months: Mapping[str, int]
+
+
 class View(Protocol):
-    """One user's memories and texts at one moment. Under the lock a decision may rely on it; without, others may change
-    them right after."""
+    """One user's memories and texts in a single state. A decision under the lock may rely on it; without the lock,
+    others may change them right after."""
 
     @property
     def search(self) -> Search:
@@ -45,64 +58,78 @@ class View(Protocol):
         """The memory with this id.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: no such memory.
         """
 
     def all(self) -> Iterator[Memory]:
         """Every memory, in time order."""
 
     def matching(self, filters: Filters, now: datetime) -> Iterator[Memory]:
-        """The memories that pass the filters, in the order in which they came."""
+        """The memories that pass the filters, in the order in which they were added."""
 
     def same_text(self, content: str) -> list[Memory]:
-        """Memories with exactly these words."""
+        """Memories with exactly this text."""
 
     def with_key(self, category: str, key: str) -> list[Memory]:
-        """All memories of one key/value fact, oldest first."""
+        """All memories of a fact with a key, oldest first."""
 
     def imported(self, external_id: str) -> list[Memory]:
-        """Memories that came from elsewhere under this id."""
+        """Memories imported under this id."""
+
+    def expect(self, memories: Sequence[Memory]) -> None:
+        """A hint: these are going to be looked up by id, by text, by key and by external id, one after the other."""
 
     def pinned(self, limit: int, now: datetime) -> list[Memory]:
-        """Active pinned memories, the most important first."""
+        """Active pinned memories, most important first."""
 
     def tagged(self, tag: str, limit: int, now: datetime) -> list[Memory]:
-        """Active memories with a tag, the most important first."""
+        """Active memories with a tag, most important first."""
 
     def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
-        """Active facts and preferences of at least this confidence: preferences first, the new before the old."""
+        """Active facts and preferences of at least this confidence: preferences first, newest first."""
 
     def categories(self) -> set[str]:
-        """The categories that memories have."""
+        """The categories in use."""
 
     def kinds(self) -> set[str]:
-        """The kinds that memories have."""
+        """The kinds in use."""
 
     def tag_counts(self) -> Mapping[str, int]:
-        """How many memories have each tag."""
+        """The number of active memories with each tag."""
+
+    def counts(self) -> Counts:
+        """The number of memories by status, category, kind and so on."""
+
+    def naming(self, ids: Iterable[str]) -> list[Memory]:
+        """The memories that refer to any of these memories or messages, in time order: as sources, as superseded, or as
+        the messages they were derived from."""
 
     def raws(self, memory_ids: Sequence[str] | None = None) -> dict[str, bytes]:
-        """The exact bytes of the records with these ids, or of all: what is stored, with unknown fields."""
+        """The exact bytes of the records with these ids, or of all, including unknown fields."""
+
+    def raw_records(self) -> Iterator[tuple[str, bytes]]:
+        """The id and the exact bytes of every record, in time order; a few at a time."""
 
     @property
     def tombstones(self) -> AbstractSet[str]:
-        """Ids of what was purged."""
+        """The ids of purged memories."""
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """What is stored beside the memories: open conflicts, tombstones, fields that memctl does not know."""
+        """The stored fields outside the memories: open conflicts, tombstones, fields that memctl does not know."""
 
     def ids_starting(self, beginning: str, limit: int) -> list[str]:
-        """Ids that begin so."""
+        """Ids that start with this text."""
 
     def ids_ending(self, ending: str, limit: int) -> list[str]:
-        """Ids that end so."""
+        """Ids that end with this text."""
 
     def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
-        """The last ids, in falling order, that begin so; with `end` those whose last so many characters do."""
+        """The newest ids, in descending order, that start with a text; with `end`, those whose last `end` characters
+        do."""
 
     def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
-        """Ids that end, or begin, with as many last characters of one of these."""
+        """Ids that start or end with the last `length` characters of one of these."""
 
     # New ids
 
@@ -110,45 +137,45 @@ class View(Protocol):
         """An id that no memory has or had, in time order."""
 
     def unused(self, memories: Sequence[Memory]) -> list[Memory]:
-        """New memories, under other ids where others were written in the same second meanwhile: ids tell the order."""
+        """New memories, with new ids if others were written in the same second in the meantime: ids tell the order."""
 
     # Messages and texts
 
     def has_line(self, line: LogLine) -> bool:
-        """Whether a log or transcript holds a line."""
+        """Whether a log or transcript contains a line."""
 
     def is_message(self, message_id: str) -> bool:
-        """Whether a message with this id is kept."""
+        """Whether a message with this id is stored."""
 
     def deletions(self, message_ids: Iterable[str], now: datetime) -> tuple[LogLine, ...]:
-        """The lines that delete messages; nothing for one that is not known."""
+        """The lines that delete messages; none for unknown ones."""
 
     def texts(self, below: tuple[str, ...]) -> list[str]:
-        """The names of the texts that begin with one of these."""
+        """The names of the texts that start with one of these."""
 
     def documents(self) -> list[StoredDocument]:
         """All documents, by name."""
 
     def is_regular(self, name: str) -> bool:
-        """Whether a text is a file of its own: what `undo` could bring back."""
+        """Whether a text is a regular file, which `undo` could restore."""
 
     def read(self, name: str) -> bytes | None:
-        """A text (a reflection, a document, something in the trash), None where there is none."""
+        """A text (a reflection, a document, an item in the trash); None if there is none."""
 
     def reflection(self, name: str) -> Reflection | None:
-        """A reflection, None where there is none.
+        """A reflection; None if there is none.
 
         Raises:
-            InvalidDataError: it cannot be read.
+            InvalidDataError: it is unreadable.
         """
 
     def referring(self, name: str) -> set[str]:
-        """Ids of the memories that refer to a reflection."""
+        """The ids of memories that refer to a reflection."""
 
     def orphans(self) -> list[Reflection]:
-        """Reflections that no memory refers to or is named by."""
+        """Reflections without a memory that refers to them or that they name."""
 
 
 T = TypeVar("T")
 Decision = Callable[[View], tuple[Change, T]]
-"""Makes a change of what it sees, and a value for the caller; may be called again, when another change came between."""
+"""Returns a change for what it sees, and a value for the caller; runs again if another change came in between."""

@@ -1,0 +1,70 @@
+"""Serving HTTP to this machine alone: the socket, the names by which it may be called, and the bodies of requests."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from memctl.errors import StorageError
+
+HOST = "127.0.0.1"
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+App = Callable[[MutableMapping[str, Any], Receive, Any], Awaitable[None]]
+
+
+def names(port: int) -> list[str]:
+    """The values of `Host` under which a server on this port may be called. No other one is: a web page could make its
+    own name lead here (DNS rebinding)."""
+    return [f"{name}:{port}" for name in (HOST, "localhost")]
+
+
+def origins(port: int) -> list[str]:
+    """The values of `Origin` of its own pages."""
+    return [f"http://{name}" for name in names(port)]
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on the loopback address; port 0 takes a free one.
+
+    Raises:
+        StorageError: the port is taken.
+    """
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as problem:
+        hint = "Choose another with --port; 0 takes a free one."
+        raise StorageError(f"cannot listen on {HOST}:{port}: {problem.strerror}", hint=hint) from None
+
+
+async def body_of(receive: Receive, most: int) -> bytes | None:
+    """The body of a request; of one that is larger than `most` bytes only the beginning, which is larger too. None if
+    the client disconnected."""
+    body, more = bytearray(), True
+    while more and len(body) <= most:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return bytes(body)
+
+
+def replaying(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives a body that was read, and then what comes after it."""
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+def serve(app: App, listening: socket.socket) -> None:
+    """Serve an application on a socket, until interrupted."""
+    import uvicorn
+
+    config = uvicorn.Config(app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=2)
+    uvicorn.Server(config).run(sockets=[listening])

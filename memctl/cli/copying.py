@@ -1,0 +1,69 @@
+"""`copy`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memctl.cli import progress, render
+from memctl.cli.invocation import current
+
+if TYPE_CHECKING:
+    from memctl.stores import Store
+    from memctl.transfer.copying import Copied, Settings
+
+
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A store: a folder, or postgresql://…")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Another store, which is created if there is none.")],
+) -> None:
+    """Copy users from one store into another: between folders and databases.
+
+    Everything is copied, byte for byte: memories, reflections, documents, transcripts, sessions, feedback, history,
+    trash. --user copies that user alone. Nothing is overwritten; run it again after an interruption.
+
+    Example: memctl copy ~/memories postgresql://memctl@db.example.org/agents
+    """
+    import os
+    from pathlib import Path
+
+    from memctl import stores
+    from memctl.transfer import copying
+
+    here, there = (stores.named(place, os.environ, Path.cwd()) for place in (source, target))
+    copied = copying.copy(
+        here, there, [current.user] if current.user else [], lambda name: progress.working(f"copying {name}")
+    )
+    settings = copying.copy_settings(here, there)
+    for each in copied:
+        if each.new:
+            _index(target, each.user)
+    progress.clear()
+    _print(copied, settings, there)
+
+
+def _index(store: str, user: str) -> None:
+    """Build the index, which is not copied."""
+    from memctl.bootstrap import open_store
+
+    with open_store(store, user) as opened:
+        opened.sync(progress=progress.working)
+
+
+def _print(copied: list[Copied], settings: Settings, target: Store) -> None:
+    for each in copied:
+        for left_out in each.left_out:
+            render.warn(f"{each.user}: left out: {left_out}")
+    if settings.left:
+        render.warn(settings.left)
+    users = [
+        {"user": c.user, "files": c.files, "bytes": c.size, "operations": c.operations, "new": c.new,
+         "left_out": list(c.left_out)} for c in copied
+    ]  # fmt: skip
+    render.document({"store": target.name, "users": users, "settings": list(settings.copied)})
+    for each in copied:
+        held = f"{each.files:,} files ({each.size:,} bytes), {each.operations:,} changes in the history"
+        render.say(f"copied {each.user}: {held}" if each.new else f"{each.user} was there already: {held}")
+    if settings.copied:
+        render.say(f"settings: {', '.join(settings.copied)}")

@@ -1,0 +1,22 @@
+"""What a command keeps on this machine: drafts, and the rows of the last list."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memctl.storage.files.layout import UserFolder
+    from memctl.store import MemoryStore
+
+
+def folder_of(store: MemoryStore) -> UserFolder:
+    """The user's folder; for a database, a folder of this machine's user that holds local state alone."""
+    if store.engine.storage.root is not None:
+        return store.folder
+    from memctl.storage.files import signing
+    from memctl.storage.files.layout import UserFolder
+
+    key = signing.key_file()
+    place = blake2b(store.engine.storage.place.encode(), digest_size=8).hexdigest()
+    return UserFolder(key.with_name(f"{key.name}.databases") / place / store.user)

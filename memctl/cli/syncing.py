@@ -1,0 +1,92 @@
+"""`sync`, `reindex` and `doctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memctl.cli import progress, render
+from memctl.cli.opening import opened
+
+if TYPE_CHECKING:
+    from memctl.storage.ports.storage import SyncReport
+
+
+def sync(
+    allow_mass_change: Annotated[
+        bool, typer.Option("--allow-mass-change", help="Accept that many records were removed.")
+    ] = False,
+) -> None:
+    """Bring the index up to date with the files.
+
+    Every command does this; `sync` also computes all missing vectors.
+
+    Example: memctl sync
+    """
+    with opened() as store:
+        report = store.sync(allow_mass_change=allow_mass_change, progress=progress.working)
+        render.degraded([store.engine.embedder_problem] if store.engine.embedder_problem else [])
+    _print_sync(report)
+    if report.blocked:
+        raise report.blocked
+
+
+def _print_sync(report: SyncReport) -> None:
+    state = report.index_state
+    render.document(
+        {"state": state.state, "changed": report.changed, "removed": report.removed, "notes": list(state.notes)}
+    )
+    render.say(f"index {state.state}: {report.changed} changed, {report.removed} removed")
+
+
+def reindex() -> None:
+    """Delete the index and rebuild it from the files.
+
+    Example: memctl reindex
+    """
+    with opened() as store:
+        report = store.reindex(progress.working)
+    _print_sync(report)
+
+
+def doctor(
+    deep: Annotated[bool, typer.Option("--deep", help="Hash every file and compare the index with a rebuild.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Repair what is safe to repair; undo reverts it.")] = False,
+) -> None:
+    """Check for problems; --fix repairs those that are safe to repair.
+
+    Each problem names a file and a line.
+
+    Example: memctl doctor --deep
+    """
+    from memctl.doctor.codes import BROKEN
+    from memctl.doctor.examining import examine
+    from memctl.doctor.repairing import repair
+    from memctl.errors import InvalidDataError
+    from memctl.present.plain import counted
+    from memctl.storage.files import backups
+
+    with opened(quiet=True) as store:
+        problems = examine(store, deep=deep)
+        folder = None if store.engine.storage.root is None else store.folder
+        before = backups.listed(folder) if folder else []
+        repaired = repair(store, problems) if fix else []
+        left = examine(store, deep=deep) if repaired else problems
+        remaining = {(problem.path, problem.message) for problem in left}
+        repaired = [problem for problem in repaired if (problem.path, problem.message) not in remaining]
+        new = [path for path in backups.listed(folder) if path not in before] if folder else []
+        backup = str(new[0].relative_to(folder.root)) if folder and new else ""
+    shapes = {"problems": [vars(problem) for problem in left], "repaired": [vars(problem) for problem in repaired]}
+    render.document(shapes | ({"backup": backup} if backup else {}))
+    for problem in repaired:
+        render.say(f"repaired: {problem} ({problem.fix})")
+    if backup and repaired:
+        render.say(f"backup of the original file: {backup}")
+    for problem in left:
+        render.say(f"{problem}" + (f"  → --fix would {problem.fix}" if problem.fix else ""))
+    if not left:
+        render.say("no problems")
+    elif broken := [problem for problem in left if problem.code in BROKEN]:
+        how = "by hand or with --fix" if any(problem.fix for problem in broken) else "by hand"
+        raise InvalidDataError(f"{counted(len(broken), 'problem')} to repair {how}", hint="See the list above.")

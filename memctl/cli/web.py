@@ -1,0 +1,64 @@
+"""`memctl web`: a local page to see and correct memories."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memctl.cli import render
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened
+
+PORT = 8766
+
+
+def web(
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535, metavar="N")] = PORT,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Print the link, and open no browser.")] = False,
+) -> None:
+    """Open a local page to see and correct what an agent believes.
+
+    It is served to this machine alone. The printed link works once; Ctrl-C ends the page.
+
+    Example: memctl web --read-only
+    """
+    import sys
+
+    server, loopback = _modules()
+    with opened(quiet=True) as store:
+        store.refresh()
+        listening = loopback.listen(port)
+        keys = server.Keys()
+        link = server.link(keys, listening)
+        render.document({"link": link, "user": store.user, "read_only": read_only})
+        render.say(f"memctl for {store.user}: {link}")
+        render.warn("The link works once. Ctrl-C ends the page.")
+        sys.stdout.flush()
+        server.serve(
+            store, listening, keys, opened=(current.store, current.user), read_only=read_only,
+            ready=lambda: None if no_open else _open(link),
+        )  # fmt: skip
+
+
+def _modules() -> tuple[Any, Any]:
+    from memctl import distribution
+    from memctl.agent import loopback
+    from memctl.errors import ProviderError
+
+    try:
+        from memctl.web import server
+    except ImportError as problem:
+        hint = f"Install the extra: `{distribution.add_extra('web')}`."
+        raise ProviderError(f"the local page cannot be loaded: {problem}", hint=hint) from None
+    return server, loopback
+
+
+def _open(link: str) -> None:
+    """Open the link in the user's browser, if there is one."""
+    import webbrowser
+    from contextlib import suppress
+
+    with suppress(webbrowser.Error, OSError):
+        webbrowser.open(link)

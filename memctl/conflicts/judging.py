@@ -1,0 +1,115 @@
+"""What a language model says of facts that are near each other and of which the rules say nothing.
+
+It adds to what the rules found and takes nothing away. It must quote from both facts the words that exclude each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from memctl.conflicts.contradictions import Contradiction, age_order, at_one_time, settled
+from memctl.context.fence import fenced
+from memctl.core.models import Memory
+from memctl.core.text.shortening import one_line
+from memctl.judgement.sameness import covers
+from memctl.providers.answers import conversation
+
+MODEL = "model"
+"""The kind of a contradiction that a language model found."""
+
+MOST_FACTS, MOST_PAIRS, PAIRS_AT_ONCE = 500, 60, 20
+"""The newest facts are looked at, the nearest pairs of these are judged, so many in a question."""
+
+LEAST = 0.3
+"""Cosine from which two facts may be about one thing; the pairs are sorted, so it only spares pointless questions."""
+
+_TASK = (
+    "Each pair holds two facts that were noted at different times. Name the pairs that contradict each other: they are "
+    "about the same person or thing and the same time, and cannot both be true. Give the number of the pair, and in "
+    "`first` and `second` the words of each fact, quoted exactly, that exclude each other. Different people, things, "
+    "times or places, a more exact statement, and a change that is told as one are no contradictions. If in doubt, "
+    "leave the pair out."
+)
+_QUOTE = {"type": "string"}
+_FOUND = {
+    "type": "object",
+    "properties": {"pair": {"type": "integer"}, "first": _QUOTE, "second": _QUOTE},
+    "required": ["pair", "first", "second"],
+}
+VERDICTS: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"contradictions": {"type": "array", "items": _FOUND}},
+    "required": ["contradictions"],
+}
+
+Near = tuple[float, Memory, Memory]
+"""Two facts, the older first, and their cosine."""
+
+
+def near(facts: Sequence[Memory], vectors: Sequence[Sequence[float]], ruled: Collection[frozenset[str]]) -> list[Near]:
+    """The pairs a model is asked about, the nearest first.
+
+    Args:
+        vectors: of the facts.
+        ruled: the ids of the pairs that the rules found.
+    """
+    import numpy as np
+
+    if len(facts) < 2:
+        return []
+    units = np.asarray(vectors, dtype=np.float32)
+    units /= np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1e-9)
+    cosines = np.triu(units @ units.T, 1)
+    pairs: list[Near] = []
+    for place in np.argsort(-cosines, axis=None, kind="stable"):
+        row, column = divmod(int(place), len(facts))
+        if cosines[row, column] < LEAST or len(pairs) == MOST_PAIRS:
+            break
+        one, other = sorted((facts[row], facts[column]), key=age_order)
+        if frozenset((one.memory_id, other.memory_id)) not in ruled and _is_open(one, other):
+            pairs.append((float(cosines[row, column]), one, other))
+    return pairs
+
+
+def _is_open(one: Memory, other: Memory) -> bool:
+    """Whether it can be asked if two facts contradict each other."""
+    if settled(one, other) or not at_one_time(one, other):
+        return False
+    return not (covers(one.content, other.content) or covers(other.content, one.content))
+
+
+def batches(pairs: Sequence[Near]) -> Iterator[Sequence[Near]]:
+    """The pairs, as many as one question holds at a time."""
+    return (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))
+
+
+def asked(pairs: Sequence[Near]) -> list[dict[str, str]]:
+    """What a model is asked."""
+    listed = (f"Pair {n}\n{fenced([one, other])}" for n, (_, one, other) in enumerate(pairs, 1))
+    return conversation(_TASK, "\n\n".join(listed))
+
+
+def checked(answer: Mapping[str, Any], pairs: Sequence[Near]) -> list[Contradiction]:
+    """The contradictions of an answer.
+
+    Raises:
+        ValueError: it names a pair that is not there, or quotes what a fact does not say.
+    """
+    return [_checked(verdict, pairs) for verdict in answer["contradictions"]]
+
+
+def _checked(verdict: Mapping[str, Any], pairs: Sequence[Near]) -> Contradiction:
+    number = verdict["pair"]
+    if not 1 <= number <= len(pairs):
+        raise ValueError(f"there is no pair {number}")
+    cosine, one, other = pairs[number - 1]
+    for name, memory in (("first", one), ("second", other)):
+        if not (quote := _plain(verdict[name])) or quote not in _plain(memory.content):
+            raise ValueError(f"`{name}` of pair {number} is not in that fact")
+    evidence = f"{one_line(verdict['first'])} ≠ {one_line(verdict['second'])}"
+    return Contradiction(one, other, MODEL, round(cosine, 3), (evidence,))
+
+
+def _plain(text: str) -> str:
+    return one_line(text).casefold()

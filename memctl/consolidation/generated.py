@@ -1,0 +1,238 @@
+"""What knowledge and strategies made of episodes have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+from memctl.core import provenance
+from memctl.core.formats import codec
+from memctl.core.models import CONSTRAINT, Memory
+from memctl.core.text.shortening import first_sentences
+from memctl.reflections import extractive
+from memctl.reflections.extractive import Draft, Point
+
+DUPLICATES, KNOWLEDGE, SKILLS = PARTS = ("duplicates", "knowledge", "skills")
+
+SOURCE = "consolidation"
+"""`source` of records made by consolidation."""
+
+KNOWN_IN, SKILL_IN = "consolidated_into", "skill_in"
+"""Marks in the metadata of an episode: the record it is part of."""
+
+TEXT_HASH = "text_hash"
+"""Name in the metadata of a record: the hash of its content, which shows whether a person edited it."""
+
+MOST_TAGS = 12
+MOST_POINTS = 8
+MOST_REFLECTED = 200
+LONGEST = {"en": 320, "zh": 140}
+
+OUTCOMES = {"success": "success", "partial": "partial", "failure": "failure", "failed": "failure"}
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "about": "{topic}, {n} episodes from {first} to {last}{outcomes}: {points}",
+        "undated": "{topic}, {n} episodes{outcomes}: {points}",
+        "outcomes": " ({counts})", "success": "{n} succeeded", "partial": "{n} partly", "failure": "{n} failed",
+        "comma": ", ", "semicolon": "; ", "stop": ".",
+        "skill": "{task}: {approach}", "approach": "{approach}",
+        "steps": "Steps", "cautions": "Cautions", "counts": "Successes: {s}. Failures: {f}.",
+    },
+    "zh": {
+        "about": "{topic}，{n} 次经历，{first} 至 {last}{outcomes}：{points}",
+        "undated": "{topic}，{n} 次经历{outcomes}：{points}",
+        "outcomes": "（{counts}）", "success": "{n} 次成功", "partial": "{n} 次部分成功", "failure": "{n} 次失败",
+        "comma": "，", "semicolon": "；", "stop": "。",
+        "skill": "{task}：{approach}", "approach": "{approach}",
+        "steps": "步骤", "cautions": "注意", "counts": "成功 {s} 次，失败 {f} 次。",
+    },
+}  # fmt: skip
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The numbers of consolidation.
+
+    Args:
+        least: episodes that knowledge or a strategy needs, and new ones for which it is rebuilt.
+        similarity: least share of words that near-duplicates have in common.
+        skill_similarity: least share of words that pieces of similar work have in common.
+    """
+
+    least: int = 3
+    similarity: float = 0.85
+    skill_similarity: float = 0.5
+
+
+@dataclass(frozen=True)
+class Made:
+    """Knowledge, or a strategy, made from episodes.
+
+    Args:
+        part: `knowledge` or `skills`.
+        record: as it will be; without an id where it is new.
+        sources: all its episodes; `fresh` are those among them that get their mark now.
+        draft: its reflection.
+        refreshed: whether an existing record is rebuilt.
+        points: its statements with their sources.
+        by: the language model that wrote it; empty for rules.
+    """
+
+    part: str
+    record: Memory
+    sources: tuple[Memory, ...]
+    fresh: tuple[Memory, ...]
+    draft: Draft
+    points: tuple[Point, ...]
+    refreshed: bool
+    by: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The mark of its sources."""
+        return KNOWN_IN if self.part == KNOWLEDGE else SKILL_IN
+
+
+def own_text(memory: Memory) -> bool:
+    """Whether consolidation wrote a record's text and nobody edited it; only such a text is ever replaced."""
+    made = memory.source == SOURCE and bool(memory.sources)
+    return made and memory.metadata.get(TEXT_HASH) == codec.text_hash(memory.content)
+
+
+def is_marked(memory: Memory, name: str, tombstoned: frozenset[str]) -> bool:
+    """Whether a memory has a mark that names no purged record."""
+    mark = memory.metadata.get(name)
+    return bool(mark) and mark not in tombstoned
+
+
+def marked(source: Memory, mark: str, memory_id: str, now: datetime) -> Memory:
+    """The source, marked as part of a record."""
+    return replace(source, metadata={**source.metadata, mark: memory_id}, updated_at=now)
+
+
+# Sources
+
+
+def in_order(memories: Iterable[Memory]) -> list[Memory]:
+    return sorted(memories, key=lambda m: (m.created_at.timestamp() if m.created_at else 0.0, m.memory_id))
+
+
+def all_sources(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str, Memory]) -> list[Memory]:
+    old = [everything[i] for i in (held.sources if held else ()) if i in everything]
+    return in_order({m.memory_id: m for m in (*old, *fresh)}.values())
+
+
+def weightiest(sources: Sequence[Memory]) -> list[Memory]:
+    """The sources that a reflection is written from; limited, as its writer compares each with each."""
+    return in_order(sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))[:MOST_REFLECTED])
+
+
+def outcome_of(memory: Memory) -> str:
+    """`success`, `partial`, `failure`, or empty."""
+    outcome = memory.metadata.get("outcome")
+    return OUTCOMES.get(outcome, "") if isinstance(outcome, str) else ""
+
+
+def texts(value: object) -> list[str]:
+    """The texts in a list from the metadata; an item may also be a mapping with a `description`."""
+    items = value if isinstance(value, list) else [value]
+    items = [item.get("description") if isinstance(item, Mapping) else item for item in items]
+    return [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
+
+
+# Records
+
+
+def record_of(
+    held: Memory | None, sources: Sequence[Memory], fresh: Sequence[Memory], about: Mapping[str, Any], now: datetime
+) -> Memory:
+    """What all made records have; a rebuilt one keeps what a person gave it."""
+    base = held or Memory("", "", created_at=now, category=most_common(m.category for m in sources))
+    ids = unique((*(held.sources if held else ()), *(m.memory_id for m in fresh)))
+    return replace(
+        base,
+        source=SOURCE,
+        sources=ids,
+        tags=unique((*base.tags, *_shared_tags(sources))),
+        importance=held.importance if held else round(sum(m.importance for m in sources) / len(sources), 2),
+        reward=held.reward if held else bounded(sum(m.reward for m in sources) / len(sources)),
+        updated_at=now if held else None,
+        metadata={**base.metadata, **about, **provenance.noted(map(provenance.origin, sources))},
+    )
+
+
+def _shared_tags(sources: Sequence[Memory]) -> tuple[str, ...]:
+    # Only the user sets constraints.
+    counted = Counter(tag for m in sources for tag in m.tags if tag != CONSTRAINT)
+    ranked = sorted(counted, key=lambda tag: (-counted[tag], tag))
+    return (*ranked[:MOST_TAGS], "consolidated")
+
+
+def hashed(record: Memory) -> Memory:
+    return replace(record, metadata={**record.metadata, TEXT_HASH: codec.text_hash(record.content)})
+
+
+def most_common(names: Iterable[str]) -> str:
+    counted = Counter(names)
+    return min(counted, key=lambda name: (-counted[name], name))
+
+
+def unique(items: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def bounded(value: float) -> float:
+    return round(min(1.0, max(-1.0, value)), 4)
+
+
+# Points
+
+
+def points_of(sources: Sequence[Memory], language: str) -> list[Point]:
+    """The lessons of the episodes, or their texts, without repetitions: the first of each episode, then the second of
+    each and so on, the weightiest episodes first."""
+    from memctl.judgement.sameness import joined
+
+    ranked = sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))
+    lessons = [[(m, text) for text in texts(m.metadata.get("lessons")) or [m.content]] for m in ranked]
+    in_turn = [pair for turn in zip_longest(*lessons) for pair in turn if pair]
+    groups = joined([text for _, text in in_turn])[:MOST_POINTS]
+    return [
+        Point(
+            first_sentences(in_turn[group[0]][1], extractive.LONGEST_SUMMARY[language]),
+            unique(in_turn[at][0].memory_id for at in group),
+            extractive.worth(in_turn[group[0]][0]),
+        )
+        for group in groups
+    ]
+
+
+def listed_points(points: Sequence[Point]) -> str:
+    """Points as a Markdown list, each with its sources."""
+    return "\n".join(f"- {point.text} ({', '.join(point.sources)})" for point in points)
+
+
+# What a model wrote
+
+
+@dataclass(frozen=True)
+class Written:
+    """A summary as a language model wrote it."""
+
+    topic: str
+    content: str
+    points: tuple[Point, ...]
+
+
+def rewritten(made: Made, text: Written, by: str) -> Made:
+    """A record made by rules with a model's text; counts and confidence stay."""
+    about = {**made.record.metadata, "topic": text.topic, "key_points": [p.text for p in text.points]}
+    record = hashed(replace(made.record, content=text.content, metadata=about))
+    body = f"# {text.topic}\n\n{text.content}\n\n{listed_points(text.points)}"
+    return replace(made, record=record, draft=Draft(text.topic, body, text.content), points=text.points, by=by)

@@ -1,0 +1,69 @@
+"""A user's data on the way from one storage to another: files as they are in a folder, and the operation log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Protocol
+
+from memctl.core import operations
+from memctl.core.formats.document import FILE_NAME as FILE_NAME
+from memctl.core.operations import Operation
+
+LOG = "the history"
+"""Stands for the operation log among the names of files."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a user's folder.
+
+    Args:
+        path: relative to the folder.
+        own: the user wrote it on this machine. In a folder such a file has a signature; `data` has none.
+    """
+
+    path: str
+    data: bytes
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Log:
+    """The operations that took effect, oldest first; `trimmed`: whether there were older ones."""
+
+    operations: tuple[Operation, ...] = ()
+    trimmed: bool = False
+
+    @property
+    def numbered(self) -> tuple[Operation, ...]:
+        """The operations with the numbers 1, 2, 3 …, and no place: those of where they came from mean nothing."""
+        return tuple(replace(each, number=n, place="") for n, each in enumerate(self.operations, 1))
+
+
+class Carried(Protocol):
+    """A user's data in any storage, which nobody changes meanwhile."""
+
+    def files(self) -> Iterator[File]:
+        """Every file, `memory.json` first."""
+
+    def log(self) -> Log:
+        """The history."""
+
+
+def digests(carried: Carried) -> dict[str, bytes]:
+    """A digest of each file and of the history: those of equal data are equal, wherever it is."""
+    found = {each.path: _digest(each.data, b"own" if each.own else b"") for each in carried.files()}
+    log = carried.log()
+    return found | ({LOG: _digest(*map(_text, log.numbered))} if log.operations else {})
+
+
+def _digest(*parts: bytes) -> bytes:
+    return sha256(b"".join(sha256(part).digest() for part in parts)).digest()
+
+
+def _text(operation: Operation) -> bytes:
+    value = operations.to_json(operation, lambda name: name)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")

@@ -1,0 +1,101 @@
+"""Corrections that give only a value ("No wait, 15:00.", "不对，三点"), and the statements that they can correct."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from memctl.core.times import MONTHS
+from memctl.extraction.words import worded
+
+DAY, CLOCK, NUMBER = "day", "clock", "number"
+"""The kinds of values: a day or a date, a time of day, any other number."""
+
+LONGEST = 60
+"""The most characters of a correction that gives only a value."""
+
+_UNIT = re.compile(r"[\W\d_]*(?:[^\W\d_\u4e00-\u9fff]*|[\u4e00-\u9fff]{0,2})[\W\d_]*")
+"""What a bare value may have besides: one word, as in "eight people"."""
+
+_NUMERAL_ZH = "[零〇一二两三四五六七八九十百千万]"
+_COUNT = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_VERBS = ("march", "may")
+_MONTH = "|".join(rf"{name}|{name[:3]}\." if name not in _VERBS else f"(?-i:{name.title()})" for name in MONTHS)
+
+
+@cache
+def _values() -> Sequence[tuple[str, re.Pattern[str]]]:
+    """What a value of each kind looks like; "14:00" is a time of day, and no number besides."""
+    patterns = (
+        (
+            DAY,
+            r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:today|tonight|tomorrow)\b|\b\d{4}-\d\d-\d\d\b"
+            rf"|(?:\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b(?:{_MONTH})(?!\w)(?:\s+\d{{1,2}}(?:st|nd|rd|th)?\b)?"
+            r"|\bthe \d{1,2}(?:st|nd|rd|th)\b"
+            rf"|[上下这本]*(?:周|星期|礼拜)[一二三四五六日天末]|(?:(?:\d+|{_NUMERAL_ZH}+)月)?(?:\d+|{_NUMERAL_ZH}+)[日号]|[今明后]天",
+        ),
+        (
+            CLOCK,
+            r"\b\d{1,2}[:.]\d\d\s?(?:am|pm|h|uhr)?\b|\b\d{1,2}\s?(?:am|pm|o'clock|uhr)\b|\bhalf past \w+\b"
+            rf"|\b(?:(?:a )?quarter|\d+) (?:past|to) \w+\b|\b(?:noon|midnight)\b|\bat (?:\d{{1,2}}|{_COUNT})"
+            r"(?![\w%€$£:.-]*\w)(?=\W*$|[.,;!?)]|\s+(?:on|in|and|or|for|with|sharp|today|tomorrow)\b)"
+            rf"|(?:上午|下午|早上|晚上|中午)*(?:\d{{1,2}}|{_NUMERAL_ZH}{{1,3}})[点时](?:半|一刻|{_NUMERAL_ZH}*分?)",
+        ),
+        (NUMBER, rf"\d+(?:[.,]\d+)*|\b(?:{_COUNT})\b|{_NUMERAL_ZH}+(?=[个人位块元岁只条张年万]|$)"),
+    )
+    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in patterns)
+
+
+@lru_cache(maxsize=4_096)
+def values(text: str) -> tuple[tuple[str, str], ...]:
+    """The values in a text, each with its kind."""
+    found = []
+    for kind, pattern in _values():
+        found += [(kind, match[0].strip().casefold()) for match in pattern.finditer(text)]
+        text = pattern.sub(" ", text)
+    return tuple(found)
+
+
+def kinds_of(text: str) -> frozenset[str]:
+    """The kinds of the values in a text."""
+    return frozenset(kind for kind, _ in values(text))
+
+
+@lru_cache(maxsize=4_096)
+def bare_value(text: str) -> str:
+    """What a correction gives if it gives only a value; empty if it says more, or is none."""
+    opened = worded("repair_opening").match(text) if len(text) <= LONGEST else None
+    given = text[opened.end() :].strip(" \t.!。！") if opened else ""
+    rest = given
+    for _, pattern in _values():
+        rest = pattern.sub(" ", rest)
+    rest = worded("repair_filling").sub(" ", rest)
+    only = rest != given and _UNIT.fullmatch(rest) is not None
+    return given if only and not given.endswith(("?", "？")) else ""
+
+
+def can_correct(given: str, statement: str) -> bool:
+    """Whether a bare value can replace one of a statement: they have values of one kind, and it is another value.
+    A number alone may also be the hour of a time."""
+    new, old = values(given), values(statement)
+    kinds = {kind for kind, _ in new}
+    kinds |= {CLOCK} if kinds == {NUMBER} and re.fullmatch(r"\d{1,2}|[a-z]+", given, re.IGNORECASE) else set()
+    return any(kind in kinds for kind, _ in old) and not set(new) <= set(old)
+
+
+def last_corrected(given: str, statements: Sequence[str]) -> int | None:
+    """The place of the last statement that a bare value can correct; None if there is none."""
+    return next((at for at in range(len(statements) - 1, -1, -1) if can_correct(given, statements[at])), None)
+
+
+def whole_number(given: str) -> int | None:
+    """The number that a value begins with, in digits or as an English word up to twelve; None if there is none."""
+    first = given.casefold().split(" ")[0]
+    named = _COUNT.split("|")
+    return int(first) if first.isdecimal() else named.index(first) + 1 if first in named else None
+
+
+def without_clock(given: str) -> str:
+    """A value without its time of day: "Wednesday at 10" gives "Wednesday"."""
+    return dict(_values())[CLOCK].sub(" ", given).strip()

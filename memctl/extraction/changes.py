@@ -1,0 +1,43 @@
+"""What one or two clauses say has changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one or two clauses say has changed.
+
+    `holds` and `gone` are plain clauses for what is so now and what is not, in wordings of which the rules may know
+    one.
+    `old` and `new` are the two values where a contrast names them, and `frame` is what they are values of: empty where
+    only the context tells ("no, not Porto but Braga"). `thing` is what the user gave up. `firm`: the wording itself
+    speaks of a change; a plain denial ("I'm not a nurse") does not.
+    """
+
+    holds: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    old: str = ""
+    new: str = ""
+    frame: str = ""
+    thing: str = ""
+    key: str = ""
+    firm: bool = True
+
+
+Read = Callable[[re.Match[str]], "Change | None"]
+
+
+@cache
+def plainly(pattern: str) -> re.Pattern[str]:
+    """A pattern for which letter case does not count."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def address(match: re.Match[str]) -> Change:
+    """ "We moved house": it identifies the city, but does not say what it is now."""
+    return Change(key="city", firm=False)

@@ -1,0 +1,134 @@
+"""What the user takes back of what they said just before: "no, I meant Tuesday"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from memctl.core import dates
+from memctl.core.dates import Dated
+from memctl.extraction import bare_values, corrections, phrases
+from memctl.extraction.clauses import Sentence
+from memctl.extraction.correcting import Denial, replaced_value
+from memctl.extraction.proposals import Proposal
+from memctl.extraction.stated import start, with_end
+
+_CORRECTION = (
+    r"^(?:no|nope|sorry|wait|oops|correction|actually|hm+|ah|oh)?[,.!\s]*(?:no|sorry|wait)?[,.!\s]*"
+    r"(?:i mean(?:t)?|make that|that should be|it should be|i should have said|correction:|it's|it is)\s+(?P<x>.+)$",
+    r"^(?:哎呀?|哦|啊|呃|嗯)?[，,\s]*(?:不对|不是|不不|说错了|我说错了|写错了|我写错了|打错了|记错了|抱歉|更正一下|更正|纠正一下|哦不|等等|搞错了)[，,。\s]*"
+    r"(?:我(?:是说|的意思是|指的是|说的是)|应该是|应该叫|是叫|应该|是|叫|姓)(?P<x>.+)$",
+    r"^我(?:是说|指的是|说的是)(?P<x>.+)$",
+)
+
+
+def corrected(said: Sentence, at: datetime, before: Sequence[Proposal]) -> tuple[Proposal, Proposal] | None:
+    """A proposal of before, and the same with what the user takes back in it replaced: "no, I meant Tuesday"."""
+    if said.asks or not before:
+        return None
+    for change in corrections.changes([clause.text for clause in said.clauses if clause.certainty == 1]):
+        if change.old and change.new and not change.frame:
+            meant = next((one for one in reversed(before) if one.value == change.old), None)
+            if meant and isinstance(meant.value, str):
+                return meant, _instead(meant, change.new, said)
+    match = phrases.starts(_CORRECTION, said.text)
+    if match is None:
+        return None
+    last = before[-1]
+    given = re.split(r"[.。!！]\s*(?=\S)", match["x"])[0].strip(" .!。！")
+    if last.occurred_at and (dated := _meant(given, last, at)):
+        moved = _noted(last, said)
+        on = with_end(moved, dated, at) if last.expires_in_days else replace(moved, occurred_at=start(dated.first))
+        return last, on
+    if not _is_name(given) or dates.find(given, at.date(), past=False):
+        return None
+    if last.key and isinstance(last.value, str):
+        return last, _instead(last, given, said)
+    return (last, _noted(last, said)) if _NAMED.search(last.content) else None
+
+
+_NAMED = re.compile(r"(?<=[a-z,] )(?!I\b)[A-ZÀ-Þ][\w'-]+")
+"""A name within an English sentence."""
+
+
+def _instead(last: Proposal, value: str, said: Sentence) -> Proposal:
+    """A proposal with another value, in its words with that value in the place of the old one."""
+    content = replaced_value(last.content, str(last.value), value)
+    return replace(last, content=f"{content} ({said.text})", value=value, **_taking_back(last))
+
+
+def _taking_back(last: Proposal) -> dict[str, Any]:
+    return {"corrects": True, "denies": (*last.denies, Denial(content=last.content))}
+
+
+# A value alone
+
+MESSAGES_BACK = 4
+"""A value alone can correct a statement in the same message of the user or in the three before."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A sentence of the user, and what it proposed."""
+
+    text: str
+    proposals: tuple[Proposal, ...]
+
+
+def revalued(
+    said: Sentence, at: datetime, statements: Sequence[Stated], answered: str = ""
+) -> tuple[Proposal, Proposal] | None:
+    """A proposal of an earlier sentence, and the same with the value that the user gives instead: "No wait, 15:00."
+
+    Args:
+        statements: what the user said before, oldest first.
+        answered: the message of the assistant right before; its values are corrected rather than the user's.
+    """
+    given = bare_values.bare_value(said.text)
+    place = bare_values.last_corrected(given, [one.text for one in statements]) if given else None
+    if said.asks or place is None or not statements[place].proposals:
+        return None
+    meant = statements[place]
+    own = {value for _, value in bare_values.values(meant.text)}
+    if any(value not in own for _, value in bare_values.values(answered)) and bare_values.can_correct(given, answered):
+        return None
+    return meant.proposals[-1], _with_value(meant.proposals[-1], given, said, at)
+
+
+def _with_value(last: Proposal, given: str, said: Sentence, at: datetime) -> Proposal:
+    """A proposal with another value: in its key if that has a value of this kind, else as a note and a day."""
+    if last.key and isinstance(last.value, str) and bare_values.can_correct(given, last.value):
+        return _instead(last, given, said)
+    number = bare_values.whole_number(given)
+    if last.key and isinstance(last.value, int) and not isinstance(last.value, bool) and number is not None:
+        return replace(_noted(last, said), value=number)
+    moved = _noted(last, said)
+    dated = _meant(bare_values.without_clock(given), last, at) if last.occurred_at else None
+    if dated is None:
+        return moved
+    return with_end(moved, dated, at) if last.expires_in_days else replace(moved, occurred_at=start(dated.first))
+
+
+def _noted(last: Proposal, said: Sentence) -> Proposal:
+    return replace(last, content=f"{last.content} ({said.text})", **_taking_back(last))
+
+
+def _meant(given: str, last: Proposal, at: datetime) -> Dated | None:
+    """The day a correction names; a bare weekday lies in the week that was spoken of."""
+    past = last.expires_in_days is None
+    dated = dates.find(given, at.date(), past=past)
+    if dated is None or len(given) - (dated.end - dated.start) > 4:
+        return None
+    if last.occurred_at and re.fullmatch(r"(?:on )?[a-z]+day|(?:周|星期|礼拜).", given, re.IGNORECASE):
+        spoken_of = last.occurred_at.date()
+        dated = dates.find(given, spoken_of - timedelta(spoken_of.weekday() + 1), past=False)
+    return dated
+
+
+def _is_name(text: str) -> bool:
+    """Whether a correction is nothing but a name, and does not point at something ("the other one")."""
+    short = re.fullmatch(r"[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*){0,2}|[\u4e00-\u9fff]{2,6}", text)
+    return short is not None and not re.match(r"[这那第你我他她它上下前后]|(?:The|That|This|It)\b", text)

@@ -1,0 +1,131 @@
+"""Conflicts and conflict markers left by merges, and resolving those of merges by lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memctl.core import json_merge as merge_values
+from memctl.core import kept
+from memctl.core.formats import codec, document
+from memctl.errors import InvalidDataError
+from memctl.git import merging, process, queries
+from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, transcripts
+from memctl.storage.files.layout import UserFolder
+
+
+def unresolved_ids(data: bytes) -> list[str]:
+    """Ids of the conflicts that merges left in a `memory.json`.
+
+    Raises:
+        InvalidDataError: it is unreadable.
+    """
+    listed = merge_values.listed_in(document.parse(data).header)
+    return [
+        str(each.get("id")) for each in listed if isinstance(each, Mapping) and each.get("type") == merge_values.MERGE
+    ]
+
+
+def has_markers(folder: UserFolder) -> bool:
+    """Whether memory.json has conflict markers of git."""
+    return document.conflict_line((atomic.read(folder.memory_file) or b"").decode("utf-8", "replace")) > 0
+
+
+def markers_in(folder: UserFolder, names: Iterable[str]) -> Iterator[str]:
+    """The positions (file and line) of conflict markers in these files of the folder."""
+    for name in dict.fromkeys(names):
+        text = (atomic.read(folder.root / name) or b"").decode("utf-8", "replace")
+        if line := document.conflict_line(text):
+            yield f"{name}:{line}"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The merged files, the conflicts left in them, and the paths of backup copies.
+
+    `by_hand` are the positions of markers in reflections, which the user must resolve.
+    """
+
+    files: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
+
+
+def resolve(folder: UserFolder, *, timeout: float = 5.0) -> Resolved:
+    """Merge files with git's conflict markers: `memory.json` by record, the log of feedback by line, transcripts by
+    message.
+
+    The two sides come from git's index if the file is as git wrote it, else from the text between the markers. A copy
+    of the file is kept in `.memctl/state/displaced/`.
+
+    Raises:
+        InvalidDataError: the sides are unreadable.
+        RefusedError: `.memctl` is a link.
+    """
+    layout.check_private(folder)
+    files, kept = [], []
+    with lock.exclusive(folder.lock, timeout=timeout):
+        for name in (document.FILE_NAME, folder.feedback_log.name):
+            if copy := _resolve_file(folder, name):
+                files.append(name)
+                kept.append(copy)
+        with transcripts.locked(folder, timeout=timeout):
+            merged = {name: copy for name in transcripts.files(folder) if (copy := _resolve_file(folder, name))}
+        files += merged
+        kept += merged.values()
+    remaining = unresolved_ids(atomic.read(folder.memory_file) or document.empty(folder.name))
+    names = sorted(path.relative_to(folder.root).as_posix() for path in folder.reflections.rglob("*.md"))
+    return Resolved(tuple(files), tuple(remaining), tuple(kept), tuple(markers_in(folder, names)))
+
+
+def _resolve_file(folder: UserFolder, name: str) -> str:
+    """Merge the sides in a file with markers. Returns the path of the backup copy; empty if it has no markers."""
+    data = atomic.read(folder.root / name, folder.root)
+    if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
+        return ""
+    merged = _merged_memories(folder, data) if name == document.FILE_NAME else _merged_log(folder, name, data)
+    copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{Path(name).suffix}"
+    atomic.replace(copy, data)
+    atomic.replace(folder.root / name, merged, root=folder.root)
+    return str(copy.relative_to(folder.root))
+
+
+def _merged_log(folder: UserFolder, name: str, has_markers: bytes) -> bytes:
+    base, ours, theirs, _ = _sides(folder.root, name, has_markers)
+    return (merge_transcripts.merged if kept.is_transcript(name) else merge_texts.log)(base, ours, theirs)
+
+
+def _merged_memories(folder: UserFolder, has_markers: bytes) -> bytes:
+    base, ours, theirs, known = _sides(folder.root, document.FILE_NAME, has_markers)
+    try:
+        return merge.memory_file(base, ours, theirs, base_known=known).data
+    except InvalidDataError:
+        # Nested markers, committed earlier: the sides are readable, git's result is not.
+        first, mine, yours = _staged(folder.root, document.FILE_NAME)
+        if mine is None or yours is None:
+            raise
+        return merge.memory_file(first, mine, yours).data
+
+
+def _sides(folder: Path, name: str, has_markers: bytes) -> tuple[bytes | None, bytes, bytes, bool]:
+    """Base, ours, theirs, and whether the base is known: a file with markers may not have it."""
+    base, ours, theirs = merge_texts.marked_sides(has_markers)
+    first, mine, yours = _staged(folder, name)
+    if mine is None or yours is None:
+        return base, ours, theirs, base is not None
+    if merge_texts.marked_sides(merging.by_lines(first or b"", mine, yours)[0])[1:] == (ours, theirs):
+        return first, mine, yours, True  # unchanged since git wrote it
+    return (base if base is not None else first), ours, theirs, True
+
+
+def _staged(folder: Path, name: str) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Base, ours and theirs in git's index during a merge; None for those that are missing."""
+    if not _in_repository(folder):
+        return None, None, None
+    return queries.content(folder, ":1", name), queries.content(folder, ":2", name), queries.content(folder, ":3", name)
+
+
+def _in_repository(folder: Path) -> bool:
+    return process.installed() and queries.top(folder) is not None

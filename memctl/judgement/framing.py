@@ -1,0 +1,268 @@
+"""A sentence as it is compared in other words: what must be equal, the content words in order, its tense and voice."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from memctl.core.text.language import has_chinese
+from memctl.judgement import lexicon
+from memctl.judgement.quantities import BARE, Quantity
+from memctl.judgement.rewriting import Rewritings
+from memctl.judgement.segmentation import class_of
+from memctl.judgement.subject import FIRST
+from memctl.judgement.wording import (
+    CONJUNCTION,
+    FILLER,
+    MODAL,
+    NAME,
+    NEGATION,
+    PREPOSITION,
+    PRONOUN,
+    QUANTIFIER,
+    QUANTITY,
+    WORD,
+    Sentence,
+    Word,
+    read,
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A sentence as it is compared loosely.
+
+    Args:
+        hard: what must be equal, counted.
+        words: the content words in order; `light` are verbs that say little.
+        before: for each of these, the preposition before it.
+        persons: the pronouns it has, as the persons they are.
+        past, passive: its tense and voice.
+    """
+
+    sentence: Sentence
+    hard: Counter[str]
+    words: tuple[Word, ...]
+    light: tuple[Word, ...]
+    before: tuple[str, ...]
+    persons: frozenset[str]
+    past: str
+    passive: bool
+
+
+@lru_cache(4_096)
+def frame(text: str) -> Frame:
+    """A sentence as it is compared loosely."""
+    plain = _plain(text)
+    sentence = read(plain)
+    taking = list(_taking_part(sentence))
+    words, before = tuple(word for _, word in taking), tuple(_preposition(sentence, at) for at, _ in taking)
+    persons = frozenset(filter(None, (person(word) for word in sentence.words)))
+    chinese = sentence.language == "zh"
+    past, passive = (_aspect(plain), "被" in plain) if chinese else (_tense(plain), _is_passive(sentence))
+    light = tuple(word for word in sentence.words if word.kind in (WORD, FILLER) and _is_small(word))
+    return Frame(sentence, _hard(sentence, text), words, light, before, persons, past, passive)
+
+
+def _taking_part(sentence: Sentence) -> Iterator[tuple[int, Word]]:
+    """The content words with their places, and the pronouns that act or are acted on: not those that only own."""
+    for number, word in enumerate(sentence.words):
+        named = number > 0 and word.text[:1].isupper()
+        if word.kind in (WORD, NAME, QUANTITY) and (named or not _is_small(word)):
+            yield number, word
+        elif word.kind == PRONOUN and word.mark != "'s" and not _owns(sentence, number):
+            yield number, replace(word, key=person(word), stem=person(word))
+
+
+def _owns(sentence: Sentence, number: int) -> bool:
+    word = sentence.words[number]
+    if word.text.isascii():
+        return word.plain in _OWNING or f"{word.text}'s" in sentence.text
+    after = sentence.words[number + 1] if number + 1 < len(sentence.words) else word
+    return f"{word.text}的" in sentence.text or after.text in lexicon.words("zh", "relatives")
+
+
+_OWNING = frozenset("my mine our ours your yours his its their theirs her hers".split())
+
+
+def _plain(text: str) -> str:
+    """With compounds apart, without accents, politeness and the like."""
+    folded = unicodedata.normalize("NFKD", text.replace("’", "'"))
+    bare = "".join(each for each in folded if not ("\u0300" <= each <= "\u036f"))
+    apart = re.sub(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down|by)\b)", " ", bare)
+    return _paraphrases("zh" if has_chinese(bare) else "en").rewritten(apart).strip()
+
+
+@cache
+def _paraphrases(language: str) -> Rewritings:
+    return Rewritings(lexicon.rewritings(language, "paraphrases"), by_words=language == "en")
+
+
+# What must be equal
+
+
+def _hard(sentence: Sentence, text: str) -> Counter[str]:
+    asks = text.rstrip("\"'”’)）」』 ").endswith(("?", "？", "؟"))
+    found = Counter[str]({"?": 1} if asks else {})
+    found.update({"not": 1} if sentence.denied else {})
+    if sentence.language == "zh":
+        found.update({"不": 1} if len(_NOT.findall(text)) % 2 else {})
+        found.update(match for word in sentence.words for match in _TO_OR_FROM.findall(word.text))
+    for number, word in enumerate(sentence.words):
+        found.update(_hard_of(sentence, number, word))
+    return Counter({key: count if key[:1] == "#" else 1 for key, count in found.items()})
+
+
+_NOT = re.compile("[不没未无]|(?<![特分区类性个告离级])别(?![人的墅])")
+_TO_OR_FROM = re.compile("(?<=[开回进出走跑寄运送搬飞驶])[往来去]$")
+
+
+def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
+    language = sentence.language
+    if word.kind == QUANTIFIER and any(each.kind == NEGATION for each in sentence.words[:number]):
+        yield "not of"
+    if word.kind == QUANTITY and word.quantity:
+        yield f"#{_amount(word.quantity)}"
+    elif (
+        word.kind == MODAL
+        and not (number and word.text == "得" and class_of(sentence.words[number - 1].text) == "v")
+        and word.key not in lexicon.words(language, "loose_modals")
+    ):
+        yield _group(language, "modal_groups", word.key)
+    elif word.plain in lexicon.words(language, "only"):
+        after = next((w.stem for w in sentence.words[number + 1 :] if w.kind in _CONTENT and not _is_small(w)), "")
+        yield f"only {after}"
+    elif word.kind == QUANTIFIER and word.key not in lexicon.words(language, "loose_quantifiers"):
+        yield _group(language, "quantifier_groups", word.key)
+    elif word.kind == NEGATION:
+        yield _group(language, "negation_groups", word.key)
+    elif (word.kind == CONJUNCTION and word.key not in lexicon.words(language, "loose_conjunctions")) or (
+        word.kind == PREPOSITION and word.key not in lexicon.words(language, "loose_prepositions")
+    ):
+        yield word.key
+    elif word.text in lexicon.words(language, "hard_words") or word.plain in lexicon.words(language, "hard_words"):
+        yield word.plain
+
+
+def _amount(quantity: Quantity) -> str:
+    """A number of things that a Chinese measure word counts is a number, whichever word it is."""
+    unit = quantity.type.removeprefix(BARE)
+    group = next((min(group) for group in lexicon.groups("zh", "measure_groups") if unit in group), quantity.type)
+    return f"{group}={','.join(map(str, quantity.value))}"
+
+
+_CONTENT = (WORD, NAME, QUANTITY)
+
+
+def _group(language: str, name: str, word: str) -> str:
+    return next((min(group) for group in lexicon.groups(language, name) if lexicon.stem(word) in group), word)
+
+
+def _is_small(word: Word) -> bool:
+    return (
+        word.plain in lexicon.words("en", "paraphrase_light")
+        if word.text.isascii()
+        else (word.text in lexicon.words("zh", "paraphrase_light"))
+    )
+
+
+def person(word: Word) -> str:
+    """Whom a pronoun means: the user, the one spoken to, or him, her or them."""
+    return next((name for name, words in _PERSONS.items() if word.plain in words), "") or (
+        word.key if word.kind == PRONOUN else ""
+    )
+
+
+_PERSONS = {
+    "user": FIRST,
+    "you": frozenset("you your yours 你 您".split()),
+    "he": frozenset("he him his 他".split()),
+    "she": frozenset("she her hers 她".split()),
+    "they": frozenset("they them their theirs 他们 她们".split()),
+}
+
+
+def persons_agree(one: Frame, other: Frame) -> bool:
+    """The user may be left out where nobody else is meant; a third person stands for somebody named."""
+    for a, b in ((one, other), (other, one)):
+        for person in a.persons - b.persons:
+            named = any(map(_is_person, a.words))
+            if person in ("user", "you") and not b.persons - {"you"}:
+                continue
+            if person not in ("he", "she", "they") or not named or b.persons & {"he", "she", "they"}:
+                return False
+    return True
+
+
+def _is_person(word: Word) -> bool:
+    if word.text.isascii():
+        named = word.text[:1].isupper() and word.plain not in lexicon.near() and word.plain not in lexicon.verbs()
+        return word.kind == NAME or named or word.stem in people()
+    return word.kind == NAME or word.text in people() or (word.kind == WORD and class_of(word.text) == "")
+
+
+@cache
+def people() -> frozenset[str]:
+    return lexicon.persons() | lexicon.stems("en", "relatives") | lexicon.words("zh", "relatives")
+
+
+_FINITE = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+def _tense(text: str) -> str:
+    """`past`, `been` for what was until now, or nothing, as far as auxiliaries and endings tell."""
+    words = _FINITE.findall(re.sub(r"n't\b", " not", text.lower()))
+    if re.search(r"\b(?:has|have|'ve) been (?!\w+(?:ed|en|ne|t)\b)", text.lower()):
+        return "been"
+    if words and words[0] in lexicon.verbs():
+        return ""
+    for at, word in enumerate(words):
+        before = words[max(0, at - 2) : at]
+        if word in ("was", "were", "did", "had") or (word in ("has", "have") and _is_past(words[at + 1 : at + 2])):
+            return "past"
+        determined = bool(before) and before[-1] in _DETERMINERS
+        if _is_past([word]) and not determined and _PRESENT.isdisjoint(before) and word not in _NO_VERBS:
+            return "past"
+    return ""
+
+
+_PRESENT = frozenset("is are am be being get gets i'm it's he's she's they're we're".split())
+_DETERMINERS = frozenset("the a an my our his her their your".split())
+_NO_VERBS = lexicon.words("en", "participles") - frozenset("moved died founded".split()) | frozenset(
+    "is are am has does goes next red".split()
+)
+
+
+def _is_past(words: Sequence[str]) -> bool:
+    return any(lexicon.base(word)[1] == "ed" for word in words)
+
+
+def _is_passive(sentence: Sentence) -> bool:
+    return any(
+        re.search(
+            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:\w+ly\s+)?{re.escape(word.text)}\b", sentence.text
+        )
+        for word in sentence.words
+        if word.mark == "ed"
+    )
+
+
+def _aspect(text: str) -> str:
+    """`past` for what is done, `open` where the construction leaves it open."""
+    if re.search("是[^，。]*的[。]?$|被", text):
+        return "open"
+    return "past" if re.search("(?<![在到成给为作])了(?![。]?$)|[过完]|已经|刚刚?", text) else ""
+
+
+def _preposition(sentence: Sentence, at: int) -> str:
+    """The preposition before a word, with nothing but adjectives and owners between."""
+    for each in reversed(sentence.words[max(0, at - 3) : at]):
+        if each.kind == PREPOSITION:
+            return each.key
+        if each.kind not in (PRONOUN, FILLER, NAME) and each.plain not in lexicon.adjectives() and each.mark != "'s":
+            return ""
+    return ""

@@ -1,0 +1,58 @@
+"""Whether two words are so near that one may stand for the other beside an equal rest."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from memctl.judgement import lexicon
+from memctl.judgement.relations import excludes, is_chinese
+from memctl.judgement.segmentation import class_of
+from memctl.judgement.wording import WORD, Word
+
+
+def near(one: Word, other: Word) -> bool:
+    """Whether two words may say the same: in a list, in one sense of WordNet, or one an abbreviation of the other."""
+    if one.kind != WORD or other.kind != WORD or is_chinese(one) != is_chinese(other):
+        return False
+    if is_chinese(one):
+        return _near_chinese(one.text, other.text) and not excludes(one, other)
+    return _near_english(one.plain, one.mark, other.plain, other.mark) and not excludes(one, other)
+
+
+@lru_cache(16_384)
+def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
+    mine, theirs = _forms(one, mark), _forms(other, of_other)
+    stems = lexicon.stem(one), lexicon.stem(other)
+    if any(set(stems) <= group for group in lexicon.groups("en", "converse")):
+        return False
+    if any(b in lexicon.near().get(a, ()) for a in mine for b in theirs):
+        return True
+    groups = [
+        frozenset().union(*(lexicon.paraphrases().get(form, frozenset()) for form in forms)) for forms in (mine, theirs)
+    ]
+    return not groups[0].isdisjoint(groups[1])
+
+
+def _forms(word: str, mark: str) -> frozenset[str]:
+    return frozenset((word, lexicon.lemma(word, mark)))
+
+
+@lru_cache(16_384)
+def _near_chinese(one: str, other: str) -> bool:
+    firsts = [lexicon.first_of("alike").get(word, word) for word in (one, other)]
+    if firsts[0] == firsts[1]:
+        return True
+    if not lexicon.paraphrases().get(one, frozenset()).isdisjoint(lexicon.paraphrases().get(other, frozenset())):
+        return True
+    kinds = class_of(one), class_of(other)
+    relatives = lexicon.words("zh", "relatives")
+    if "p" in kinds or "t" in kinds or (one in relatives and other in relatives):
+        return False
+    short, long = sorted((one, other), key=len)
+    return 1 < len(short) < len(long) and _abbreviates(short, long)
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    """Whether the characters of a word are those of another, in order: 地库, 地下车库."""
+    rest = iter(long)
+    return long[-1] == short[-1] and all(character in rest for character in short)

@@ -1,0 +1,257 @@
+"""Whether two sentences say the same in other words: word by word, each near its partner, and nothing else differs.
+
+What must be equal is compared first: negation, modals, quantities, names, tense, limits. The content words that are
+left must be pairs of near words, in the same order, but for a few constructions that change it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import combinations
+
+from memctl.judgement import lexicon
+from memctl.judgement.framing import Frame, frame, people, person, persons_agree
+from memctl.judgement.nearness import near
+from memctl.judgement.segmentation import class_of, says_when
+from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
+
+MOST = 24
+"""Content words of a sentence: a longer one is compared strictly."""
+
+
+def alike(one: Sentence, other: Sentence) -> bool:
+    """Whether two sentences of one language say the same, in words that are near each other."""
+    if one.language != other.language or max(len(one.text), len(other.text)) > LONGEST:
+        return False
+    a, b = frame(one.text), frame(other.text)
+    if a.hard != b.hard or not _at_one_time(a, b) or max(len(a.words), len(b.words)) > MOST or not persons_agree(a, b):
+        return False
+    pairs, left, right = paired(a, b)
+    if not pairs or not says_nothing(a, left, b) or not says_nothing(b, right, a):
+        return False
+    return in_order(a, b, pairs)
+
+
+def _at_one_time(one: Frame, other: Frame) -> bool:
+    return one.past == other.past or "open" in (one.past, other.past)
+
+
+def blocks(sentence: Sentence) -> frozenset[str]:
+    """Sentences that are alike share one of these."""
+    found = frame(sentence.text)
+    hard = " ".join(sorted(found.hard.elements()))
+    return frozenset(f"{hard}\1{word.stem}" for word in found.words if word.kind != PRONOUN)
+
+
+# Partners
+
+
+Pairs = list[tuple[int, int]]
+
+
+def paired(one: Frame, other: Frame) -> tuple[Pairs, list[int], list[int]]:
+    """The positions of words that are near each other, and those that only one has."""
+    left, right, pairs = list(range(len(one.words))), list(range(len(other.words))), list[tuple[int, int]]()
+    for relation in (_equal, near):
+        for at in list(left):
+            twin = next((n for n in right if relation(one.words[at], other.words[n])), None)
+            if twin is not None:
+                left.remove(at)
+                right.remove(twin)
+                pairs.append((at, twin))
+    _compounds(one, other, left, right, pairs)
+    _compounds(other, one, right, left, pairs, turned=True)
+    return sorted(pairs), left, right
+
+
+def _equal(one: Word, other: Word) -> bool:
+    if one.key != other.key:
+        return False
+    return {one.mark, other.mark} != {"", "s"} or _is_verb(one) or _is_verb(other)
+
+
+def _compounds(
+    one: Frame, other: Frame, left: list[int], right: list[int], pairs: Pairs, *, turned: bool = False
+) -> None:
+    """One word that is two words in the other: a sailboat, a sailing boat."""
+    written = {n: other.words[n].plain for n in right}
+    for at in list(left):
+        word = one.words[at].plain
+        for n in right if len(word) > 5 else ():
+            if n + 1 in right and word.startswith(written[n][:4]) and word.endswith(written[n + 1]):
+                left.remove(at)
+                right[:] = [m for m in right if m not in (n, n + 1)]
+                pairs.append((n, at) if turned else (at, n))
+                break
+
+
+def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
+    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
+    words = [side.words[at] for at in alone]
+    return all(_is_generic(word) or any(near(word, light) for light in other.light) for word in words)
+
+
+def _is_generic(word: Word) -> bool:
+    if word.kind != WORD:
+        return word.key in ("user", "you")
+    return word.plain in lexicon.words("en", "generic") or word.text in lexicon.words("zh", "generic")
+
+
+# Order
+
+
+def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
+    if any(word.key in ("than", "比", "over") for word in (*one.sentence.words, *other.sentence.words)):
+        return _same_order(pairs) and [word.key for word in one.words] == [word.key for word in other.words]
+    if not _governed_alike(one, other, pairs):
+        return False
+    numbers = sum(word.kind == QUANTITY for word in one.words)
+    moved = one.sentence.language == "zh" and "open" in (one.past, other.past)
+    verbs = 0 if moved else sum(_is_verb(word) for word in one.words)
+    fixed = [
+        (a, b)
+        for a, b in pairs
+        if (numbers > 1 or one.words[a].kind != QUANTITY) and (verbs > 1 or not _acts(one.words[a], other.words[b]))
+    ]
+    turned = [(p, q) for p, q in combinations(fixed, 2) if (p[0] < q[0]) != (p[1] < q[1])]
+    if one.passive != other.passive and not _voices_agree(one, other, turned):
+        return False
+    return all(_may_turn(one, other, p, q) for p, q in turned)
+
+
+def _acts(word: Word, partner: Word) -> bool:
+    return NAME not in (word.kind, partner.kind) and (_is_verb(word) or _is_verb(partner))
+
+
+def _same_order(pairs: Pairs) -> bool:
+    return [b for _, b in pairs] == sorted(b for _, b in pairs)
+
+
+def _is_verb(word: Word) -> bool:
+    if word.kind != WORD:
+        return False
+    if not word.text.isascii():
+        return class_of(word.text) == "v"
+    return (
+        word.plain in lexicon.verbs()
+        or word.mark in ("ed", "ing")
+        or lexicon.lemma(word.plain, word.mark) in lexicon.verbs()
+    )
+
+
+_ALIKE_PREPOSITIONS = (frozenset("in at on".split()), frozenset("of for to".split()), frozenset("在 于 到".split()))
+
+
+def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
+    """Whether prepositions before the same word say the same: sold to Tom, sold by Tom."""
+    for a, b in pairs:
+        mine, theirs = one.before[a], other.before[b]
+        if mine and theirs and mine != theirs and not any({mine, theirs} <= group for group in _ALIKE_PREPOSITIONS):
+            return False
+        if (
+            one.words[a].mark != other.words[b].mark
+            and "'s" in (one.words[a].mark, other.words[b].mark)
+            and not (mine or theirs)
+        ):
+            return False
+        if bool(mine) != bool(theirs) and {mine, theirs} & {"to", "for"} and _after_motion(one, other, a, b):
+            return False
+    return True
+
+
+def _after_motion(one: Frame, other: Frame, a: int, b: int) -> bool:
+    """Whether a word follows a verb that "for" or "to" turns around: left Paris, left for Paris."""
+    words = [one.words[a - 1]] if a else []
+    words += [other.words[b - 1]] if b else []
+    return any(word.stem in _TURNED_BY_TO for word in words)
+
+
+_TURNED_BY_TO = frozenset(map(lexicon.stem, "leave leaves left depart departs throw shout".split()))
+
+
+def _voices_agree(one: Frame, other: Frame, turned: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> bool:
+    """Whether, where one is passive, what it is about is not also what acts in the other."""
+    passive, active = (one, other) if one.passive else (other, one)
+    if any("by" in each.before for each in (one, other)):
+        return bool(turned)
+    subject = next((word for word in passive.words if not _is_verb(word)), None)
+    first = next((word for word in active.words if not _is_verb(word)), None)
+    acts = any(word.subject and person(word) for word in active.sentence.words)
+    return acts or subject is None or first is None or not (_equal(subject, first) and first.subject)
+
+
+def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """Whether a construction explains that two words stand in another order."""
+    if any(one.before[at] and one.before[at] == other.before[n] for at, n in (p, q)):
+        return True
+    if any(word.kind == QUANTITY for word in (one.words[p[0]], one.words[q[0]])):
+        return False
+    if one.passive != other.passive:
+        by = any("by" in (one.before[at], other.before[n]) for at, n in (p, q))
+        return by or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
+    if one.sentence.language == "zh":
+        return _may_turn_in_chinese(one, other, p, q)
+    return _is_compound(one, other, p, q) or _is_identity(one, other, p, q) or _is_dative(one, other, p, q)
+
+
+def _is_compound(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """The ferry to Hydra, the Hydra ferry; the roof of the barn, the barn's roof."""
+    for frame_, places in ((one, (p[0], q[0])), (other, (p[1], q[1]))):
+        first, second = sorted(places)
+        rest = other if frame_ is one else one
+        there = sorted((p[1], q[1]) if frame_ is one else (p[0], q[0]))
+        if (
+            second - first <= 2
+            and not any(frame_.before[first + 1 : second + 1])
+            and rest.before[there[1]] in ("of", "for", "to", "in", "at", "on")
+        ):
+            return True
+    return False
+
+
+def _is_identity(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """Ann is Tom's boss, Tom's boss is Ann: no verb, and who owns what is the same."""
+    if any(_is_verb(word) for each in (one, other) for word in each.words):
+        return False
+    if not all(re.search(r"\b(?:is|are|am|was|were)\b|'s ", each.sentence.text) for each in (one, other)):
+        return False
+    return all(one.words[a].mark == other.words[b].mark and one.before[a] == other.before[b] for a, b in (p, q))
+
+
+def _is_dative(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """Gave the museum stamps, gave stamps to the museum."""
+    gives = any(word.stem in lexicon.stems("en", "giving") for word in (*one.words, *other.words))
+    acts = any(one.words[a].subject or other.words[b].subject for a, b in (p, q))
+    return gives and not acts and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+
+
+def _may_turn_in_chinese(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """Who and what may change places, two of one sort may not."""
+    sorts = [_sort(one.words[at]) for at, _ in (p, q)]
+    if "then" in sorts:
+        return True
+    between = [
+        any(_is_verb(word) for word in each.words[min(places) + 1 : max(places)])
+        for each, places in ((one, (p[0], q[0])), (other, (p[1], q[1])))
+    ]
+    return sorts[0] != sorts[1] and not all(between) and not _put_two(one, other)
+
+
+def _put_two(one: Frame, other: Frame) -> bool:
+    """Whether 把 has another object in each."""
+    put = [
+        {word.key for word, before in zip(each.words, each.before, strict=True) if before == "把"}
+        for each in (one, other)
+    ]
+    return bool(put[0] and put[1] and put[0] != put[1])
+
+
+def _sort(word: Word) -> str:
+    if says_when(word.text):
+        return "then"
+    if word.kind in (NAME, PRONOUN) or class_of(word.text) in ("", "p"):
+        return "name"
+    if word.text in people() or word.text[-1] in "人员师生者家长工友妈爸爷奶姐哥弟妹娃孩姨叔":
+        return "name"
+    return class_of(word.text)

@@ -1,0 +1,200 @@
+"""How two words stand to each other: the same, of one family, a kind and what is of it, or excluding each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from itertools import product
+
+from memctl.core.text.language import has_chinese
+from memctl.judgement import lexicon
+from memctl.judgement.lexicon import stem
+from memctl.judgement.quantities import BARE
+from memctl.judgement.segmentation import class_of
+from memctl.judgement.wording import MODAL, NAME, QUANTIFIER, QUANTITY, WORD, Sentence, Word
+
+COST = {NAME: 3, QUANTITY: 3, WORD: 1, QUANTIFIER: 1, MODAL: 1}
+"""How much a word that only one of the sentences has tells them apart; words of other kinds are not compared."""
+
+CONTENT = (WORD, NAME, QUANTITY)
+
+Relation = Callable[[Word, Word], bool]
+
+
+def among(word: Word, language: str, name: str) -> bool:
+    """Whether a word is in a list of its language."""
+    if language == "zh":
+        return not lexicon.words("zh", name).isdisjoint((word.text, word.stem))
+    return word.plain in lexicon.words("en", name)
+
+
+def is_chinese(word: Word) -> bool:
+    return not word.text.isascii() and _holds_chinese(word.text)
+
+
+_holds_chinese = lru_cache(16_384)(has_chinese)
+
+
+def says_little(word: Word) -> bool:
+    """Whether a word more or less makes no difference between two claims."""
+    if not is_chinese(word):
+        return word.stem in _weak()
+    return word.kind in (MODAL, QUANTIFIER) or not _weak().isdisjoint((word.text, word.stem))
+
+
+def tells(stem: str) -> bool:
+    """Whether a word with this stem makes a difference between two claims."""
+    return stem not in _weak()
+
+
+@cache
+def _weak() -> frozenset[str]:
+    chinese = (lexicon.words("zh", name) for name in ("weak", "light", "adverbs", "bounds"))
+    return frozenset().union(*chinese, *(lexicon.stems("en", name) for name in ("weak", "light", "only")))
+
+
+def cost(word: Word) -> int:
+    """What a word costs that only one of two sentences has."""
+    return 0 if says_little(word) else 1 if is_chinese(word) else COST[word.kind]
+
+
+def relations(one: Sentence, other: Sentence) -> tuple[Relation, ...]:
+    """How words of two sentences may be matched, the surest first; who denies a kind of things denies what is of it."""
+    kinds = (*([_of_kind, _counted] if one.denied else []), *([_has_kind, _counts] if other.denied else []))
+    return (_equal, _akin, *kinds)
+
+
+def _equal(one: Word, other: Word) -> bool:
+    if is_chinese(one):
+        return one.stem == other.stem and not excludes(one, other)
+    return one.stem == other.stem and one.kind == other.kind
+
+
+def _akin(one: Word, other: Word) -> bool:
+    """Whether two words are of one family or may say the same: rent, rented, rental; `毕业` and `毕业证`."""
+    if one.quantity and other.quantity:
+        return (one.quantity.type, one.quantity.value) == (other.quantity.type, other.quantity.value)
+    if one.kind != other.kind or is_chinese(one) != is_chinese(other):
+        return False
+    if is_chinese(one):
+        return one.kind == WORD and _one_verb(one.text, other.text) and not excludes(one, other)
+    return _of_one_family(one.stem, other.stem)
+
+
+@lru_cache(16_384)
+def _of_one_family(one: str, other: str) -> bool:
+    if other in lexicon.opposites().get(one, ()):
+        return False
+    if not lexicon.alike().get(one, frozenset()).isdisjoint(lexicon.alike().get(other, ())):
+        return True
+    length = min(len(one), len(other))
+    return length >= 4 and one[:length] == other[:length]
+
+
+@lru_cache(16_384)
+def _one_verb(one: str, other: str) -> bool:
+    """Whether one verb begins the other: `开` and `开出`."""
+    short, long = sorted((one, other), key=len)
+    return class_of(short) == "v" and long.startswith(short) and (len(short) > 1 or long[1:] in _RESULTS)
+
+
+_RESULTS = frozenset("出 到 完 好 掉 上 下 来 去 起 开 成 进 过 站".split())
+
+
+def _of_kind(kind: Word, word: Word) -> bool:
+    """Whether who denies a kind of things denies this one, or a number of these."""
+    name = counted_noun(word) or word.stem
+    return kind.stem in lexicon.kinds().get(name, ()) or kind.text in lexicon.kinds().get(word.text, ())
+
+
+def counted_noun(word: Word) -> str:
+    """The stem of what a number is of."""
+    counts = word.quantity is not None and word.quantity.type.startswith(BARE) and not is_chinese(word)
+    return stem(word.quantity.type.removeprefix(BARE)) if counts and word.quantity else ""
+
+
+def _counted(thing: Word, word: Word) -> bool:
+    """Whether who denies a thing denies a number of these."""
+    return thing.kind == WORD and thing.stem == counted_noun(word)
+
+
+def _counts(word: Word, thing: Word) -> bool:
+    return _counted(thing, word)
+
+
+def _has_kind(word: Word, kind: Word) -> bool:
+    return _of_kind(kind, word)
+
+
+# Excluding each other
+
+
+def excludes(one: Word, other: Word) -> bool:
+    """Whether no thing is both: listed opposites and members of a class of which a thing is one."""
+    return opposed(one, other) or one_of_a_class(one, other)
+
+
+def opposed(one: Word, other: Word) -> bool:
+    """Whether two words are opposites: in a list, by a prefix that denies, or as compounds that differ in opposites."""
+    return _opposed(one.plain, one.stem, other.plain, other.stem, is_chinese(one))
+
+
+@lru_cache(65_536)
+def _opposed(one: str, of_one: str, other: str, of_other: str, chinese: bool) -> bool:
+    names = {other, of_other}
+    if any(not names.isdisjoint(lexicon.excluded(name)) for name in {one, of_one}):
+        return True
+    if chinese:
+        return _opposed_compounds(one, other)
+    if _denied_by_prefix(one, other) or _denied_by_prefix(other, one):
+        return True
+    return any(stem(b) in lexicon.excluded(stem(a)) for a, b in _without_degree(one, other))
+
+
+def _opposed_compounds(one: str, other: str) -> bool:
+    """Whether two Chinese words differ in one character, and these exclude each other: `左撇子`, `右撇子`."""
+    if {_hue(one), _hue(other)} <= set(_HUES) and _hue(one) != _hue(other):
+        return True
+    if len(one) != len(other) or len(one) < 2:
+        return False
+    differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and differing[0][1] in lexicon.excluded(differing[0][0])
+
+
+def _without_degree(one: str, other: str) -> Iterator[tuple[str, str]]:
+    """What two comparatives or two superlatives may be made of: oldest and youngest."""
+    for ending in ("er", "est"):
+        if one.endswith(ending) and other.endswith(ending):
+            yield from product(_bases(one.removesuffix(ending)), _bases(other.removesuffix(ending)))
+
+
+def _bases(cut: str) -> tuple[str, ...]:
+    return (cut, f"{cut}e", f"{cut[:-1]}y" if cut.endswith("i") else cut[:-1])
+
+
+def _hue(word: str) -> str:
+    """The character that says which colour, of a word that names one: `墨绿色`."""
+    return word.removesuffix("色")[-1:]
+
+
+_HUES = "红橙黄绿青蓝紫黑白灰棕粉褐金银米"
+
+PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
+
+
+def _denied_by_prefix(one: str, other: str) -> bool:
+    return len(other) > 3 and any(one == f"{prefix}{other}" for prefix in PREFIXES)
+
+
+def one_of_a_class(one: Word, other: Word) -> bool:
+    """Whether two different words are of one class of which a thing is one: two colours, two trades."""
+    if one.stem == other.stem or one.kind == QUANTITY or other.kind == QUANTITY:
+        return False
+    classes = lexicon.classes().get(one.stem)
+    return is_listed_class(one, other) or bool(classes and classes & lexicon.classes().get(other.stem, frozenset()))
+
+
+def is_listed_class(one: Word, other: Word) -> bool:
+    """Whether two words are in a list of words of which each excludes the others."""
+    listed = lexicon.exclusive().get(one.plain, frozenset()) | lexicon.exclusive().get(one.stem, frozenset())
+    return other.plain in listed or other.stem in listed

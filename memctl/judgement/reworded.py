@@ -1,0 +1,110 @@
+"""Two claims that would say the same in other words, but for one point in which they exclude each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from memctl.judgement import amounts, lexicon
+from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words
+from memctl.judgement.framing import Frame, frame, people, persons_agree
+from memctl.judgement.paraphrase import MOST, in_order, paired, says_nothing
+from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
+from memctl.judgement.values import is_additive, is_vague, may_hold
+from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Word, denies
+
+Places = list[int]
+
+
+def reworded(pair: Pair) -> Clash | None:
+    """In what two claims in other words exclude each other; None where they do not, or much else differs."""
+    if pair.one.inherited or pair.other.inherited or max(len(pair.one.text), len(pair.other.text)) > LONGEST:
+        return None
+    one, other = frame(pair.one.text), frame(pair.other.text)
+    if max(len(one.words), len(other.words)) > MOST or one.past != other.past or not persons_agree(one, other):
+        return None
+    pairs, left, right = paired(one, other)
+    if not any(_tells(one.words[at]) for at, _ in pairs) or not in_order(one, other, pairs):
+        return None
+    left = [at for at in left if not (_is_aside(one.words[at]) or says_nothing(one, [at], other))]
+    right = [at for at in right if not (_is_aside(other.words[at]) or says_nothing(other, [at], one))]
+    shared = tuple(word for at, n in pairs for word in (one.words[at], other.words[n]))
+    differing = (one.hard - other.hard) + (other.hard - one.hard)
+    for frequency in lexicon.words("en", "frequencies") | {"使用"}:
+        differing.pop(frequency, None)
+    slots = tuple(one.words[at] for at in left), tuple(other.words[at] for at in right)
+    if not left and not right and _denies_alone(differing, one, other):
+        marks = [tuple(word for word in each.sentence.words if denies(word)) for each in (one, other)]
+        return Clash(POLARITY, marks[0], marks[1], shared)
+    if not all(slots):
+        return None
+    found = _amounts(pair, one, other, slots, differing) or (
+        not differing and _values(one, other, slots, left, right, shared)
+    )
+    return Clash(VALUE, *slots, shared) if found else None
+
+
+def _is_aside(word: Word) -> bool:
+    """Whether a word makes no difference beside another point: how often, or that something begins."""
+    if word.stem in lexicon.stems("en", "wishes"):
+        return False
+    return word.plain in _BEGINS or says_little(word) or any(among(word, name, "frequencies") for name in ("en", "zh"))
+
+
+_BEGINS = frozenset("begin begins start starts commences 开始 开 起".split())
+
+
+def _tells(word: Word) -> bool:
+    return word.kind in (WORD, NAME) and not says_little(word)
+
+
+def _denies_alone(differing: Counter[str], one: Frame, other: Frame) -> bool:
+    """Whether a negation is all that is left."""
+    negations = {
+        word for language in ("en", "zh") for group in lexicon.groups(language, "negation_groups") for word in group
+    }
+    return one.sentence.denied != other.sentence.denied and set(differing) <= negations | {"not", "不"}
+
+
+def _amounts(pair: Pair, one: Frame, other: Frame, slots: Slots, differing: Counter[str]) -> bool:
+    """Whether one amount or moment is all that differs, and there can be one alone."""
+    (a, *more), (b, *others) = slots
+    if more or others or a.kind != QUANTITY or b.kind != QUANTITY or not all(key[:1] == "#" for key in differing):
+        return False
+    return amounts.exclude(pair, a, b)
+
+
+def _values(one: Frame, other: Frame, slots: Slots, left: Places, right: Places, shared: Sequence[Word]) -> bool:
+    """Whether two words exclude each other, or stand where one value is possible."""
+    a, b = slots
+    if any(word.subject for word in (*a, *b)) or not (_is_row(left) and _is_row(right)):
+        return False
+    if re.search(r"\b(?:has|have)\b|'ve\b", one.sentence.text) and one.past:
+        return False
+    if len(a) == len(b) == 1 and excludes(a[0], b[0]):
+        return not (one_of_a_class(a[0], b[0]) and (_add(shared) or "会" in one.hard))
+    before = {one.before[left[0]], other.before[right[0]]} - ({"", "在"} if is_chinese(a[0]) else set())
+    if len(before) > 1 or _is_name(a) != _is_name(b) or may_hold(a, b) or is_vague(a) or is_vague(b):
+        return False
+    verbs = ("single", "participles") if is_chinese(a[0]) or before & _PLACES else ()
+    language = one.sentence.language
+    verbs_of_one = frozenset().union(*(lexicon.stems(language, name) for name in verbs))
+    listed = verbs_of_one | lexicon.stems(language, "attributes") - people()
+    return not _add(shared) and any(word.stem in listed or word.text in listed for word in shared)
+
+
+def _is_row(places: Places) -> bool:
+    return len(places) < 3 and places[-1] - places[0] < 2
+
+
+def _add(shared: Sequence[Word]) -> bool:
+    """Whether what both do can be done with two things."""
+    return any(is_additive(word) for word in shared if not word.subject)
+
+
+_PLACES = frozenset("in at on from by".split())
+
+
+def _is_name(words: Words) -> bool:
+    return all(word.kind == NAME or word.text[:1].isupper() for word in words)

@@ -1,0 +1,110 @@
+"""What a person writes when they edit a record: fields as text, or the whole record as YAML. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memctl.core.formats import codec, safe_yaml
+from memctl.core.models import Memory
+from memctl.errors import ConflictError, InvalidDataError, UsageError
+
+SETTABLE = frozenset(codec.FIELD_ORDER) - {"memory_id"}
+_LISTS = {"tags", "sources", "supersedes", "conflicts_with"}
+
+
+def with_fields(memory: Memory, texts: Mapping[str, str], place: str = "") -> Memory:
+    """A memory with some fields set. Values are read as YAML, the content as it is; a list may also be written with
+    commas. An empty text gives a field its default.
+
+    Args:
+        place: what an error names as the source.
+
+    Raises:
+        UsageError: a field cannot be set.
+        InvalidDataError: a field cannot have that value.
+    """
+    record: dict[str, Any] = codec.encode(memory)
+    for name, text in texts.items():
+        if name not in SETTABLE:
+            raise UsageError(f"cannot set {name!r}", hint=_hint_for(name))
+        record[name] = _value(name, text)
+    return decoded(record, memory, place)
+
+
+def _hint_for(name: str) -> str:
+    from difflib import get_close_matches
+
+    if name == "memory_id":
+        return "The id of a memory cannot be changed."
+    near = get_close_matches(name, SETTABLE, 3)
+    fields = (field for field in codec.FIELD_ORDER if field in SETTABLE)
+    return f"Did you mean {' or '.join(near)}?" if near else f"Fields: {', '.join(fields)}."
+
+
+def _value(name: str, text: str) -> Any:
+    if name == "content":
+        return text
+    try:
+        value = safe_yaml.load(text, times_as_text=True)
+    except safe_yaml.UnsafeYamlError:
+        return text
+    if name in _LISTS and isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+def decoded(record: object, memory: Memory, place: str) -> Memory:
+    """The memory that a record says.
+
+    Args:
+        memory: what it was before; the id stays.
+
+    Raises:
+        InvalidDataError: it is no record, or has another id.
+    """
+    try:
+        changed = codec.decode(record)
+    except codec.RecordError as problem:
+        raise InvalidDataError(str(problem), path=place) from None
+    if changed.memory_id != memory.memory_id:
+        raise InvalidDataError("the id of a memory cannot be changed", path=place)
+    return changed
+
+
+def merged(base: Mapping[str, Any], wanted: Mapping[str, Any], memory: Memory) -> Memory:
+    """The fields that a draft changed, put into the record as it is now.
+
+    Args:
+        base: the record that the draft was made from; `wanted`: what the draft says.
+
+    Raises:
+        ConflictError: one of them was changed elsewhere meanwhile.
+    """
+    present = codec.encode(memory)
+    changed = {name for name in base.keys() | wanted.keys() if base.get(name) != wanted.get(name)}
+    both = [n for n in changed if present.get(n) != base.get(n) and present.get(n) != wanted.get(n)]
+    if both:
+        raise ConflictError(f"{memory.memory_id}: {', '.join(sorted(both))} changed since the draft was started")
+    record = {name: value for name, value in present.items() if name not in changed}
+    record |= {name: wanted[name] for name in wanted if name in changed}
+    return decoded(record, memory, "draft")
+
+
+def to_yaml(memory: Memory) -> str:
+    """The record as YAML, to edit."""
+    import yaml
+
+    return yaml.safe_dump(codec.encode(memory), allow_unicode=True, sort_keys=False, width=110)
+
+
+def from_yaml(text: str, memory: Memory, place: str) -> Memory:
+    """The memory that an edited record says.
+
+    Raises:
+        InvalidDataError: it is no YAML, or no record.
+    """
+    try:
+        return decoded(safe_yaml.load(text, times_as_text=True), memory, place)
+    except safe_yaml.UnsafeYamlError as problem:
+        raise InvalidDataError(str(problem), path=place, line=problem.line, column=problem.column) from None

@@ -1,0 +1,143 @@
+"""What a purge leaves: places of the user's files with the same words, and git's history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+
+from memctl.core import kept, mentions
+from memctl.core.models import Memory
+from memctl.core.text.sentences import sentences
+from memctl.core.text.terms import words
+from memctl.errors import MemctlError
+from memctl.purge.phrases import Phrases, tells
+from memctl.purge.telling import blocks_of_lines, holds_one_of, marks, passages_of_document, passages_of_file
+from memctl.storage.files.erasing.erasure import FileChange, Parts
+from memctl.storage.files.layout import UserFolder
+
+_LARGEST_SCANNED = 64 * 1024 * 1024
+
+
+def phrases(memories: Iterable[Memory]) -> Phrases:
+    """The texts of memories, and each of their sentences that is long enough to recognize."""
+    texts = [memory.content for memory in memories]
+    parts = (part for text in texts for part in sentences(text) if tells(words(part)))
+    return Phrases(chain((text for text in texts if len("".join(words(text))) > 2), parts))
+
+
+def still_mentioned(
+    folder: UserFolder,
+    same: Phrases,
+    telling: Collection[str],
+    ids: frozenset[str],
+    changes: Mapping[str, FileChange] = MappingProxyType({}),
+) -> list[str]:
+    """Lines (`path:line`) of the user's files that hold one of the texts or words, or an id, for a person to check.
+
+    Args:
+        changes: what will become of some files.
+    """
+    places, searched = [], Remains(same, telling, ids)
+    for path in sorted(folder.root.rglob("*")):
+        name = path.relative_to(folder.root).as_posix()
+        parts = changes[name].after if name in changes else _parts(path) if _worth_a_look(path, folder) else None
+        if parts is not None:
+            keeps_ids = path in (folder.memory_file, folder.operations) or kept.is_transcript(name)
+            lines = searched.lines(parts, keeps_ids=keeps_ids, is_document=path == folder.memory_file)
+            places += [f"{name}:{line}" for line in lines]
+    return places
+
+
+class Remains:
+    """What to search for when the memories are gone: texts, words, and ids."""
+
+    def __init__(self, same: Phrases, telling: Collection[str], ids: frozenset[str]) -> None:
+        self._same, self._telling, self._ids = same, set(telling), ids
+        self._concerned = holds_one_of(same.all, telling)
+
+    def lines(self, parts: Parts, *, keeps_ids: bool, is_document: bool) -> list[int]:
+        """The lines of a file that hold any of it.
+
+        Args:
+            keeps_ids: ids alone are allowed to stay there.
+            is_document: it holds records.
+        """
+        lines = _lines_naming(parts, frozenset() if keeps_ids else self._ids)
+        for start, text in (passages_of_document if is_document else passages_of_file)(parts, self._concerned):
+            lines.update(_lines_of_passage(start, text, self._same, self._telling))
+        return sorted(lines)
+
+
+def _parts(path: Path) -> Parts:
+    """The content of a file, part by part; nothing of one that is unreadable."""
+
+    def parts() -> Iterator[bytes]:
+        try:
+            with path.open("rb") as file:
+                while part := file.read(_READ_AT_ONCE):
+                    yield part
+        except OSError:
+            return
+
+    return parts
+
+
+_READ_AT_ONCE = 1024 * 1024
+
+
+def _worth_a_look(path: Path, folder: UserFolder) -> bool:
+    """Whether a file is searched: any but the index, as editors leave copies under many names."""
+    regular = path.is_file() and not path.is_symlink() and not path.is_relative_to(folder.cache)
+    return regular and path.stat().st_size <= _LARGEST_SCANNED
+
+
+def _lines_naming(parts: Parts, ids: frozenset[str]) -> set[int]:
+    found: set[int] = set()
+    for begin, block in blocks_of_lines(parts()) if ids else ():
+        if mentions.in_text(block, ids):
+            found.update(n for n, line in enumerate(block.split("\n"), begin) if mentions.in_text(line, ids))
+    return found
+
+
+def _lines_of_passage(start: int, text: str, same: Phrases, telling: set[str]) -> Iterator[int]:
+    yield from (start + line - 1 for line, _ in same.places(text))
+    if telling:
+        lines = enumerate(text.split("\n"), start)
+        yield from (number for number, line in lines if not telling.isdisjoint(marks(line)))
+
+
+_IDS_AT_ONCE = 100
+
+
+def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
+    """Advice on what git's history of the folder still holds; empty outside git."""
+    from memctl.git import process, queries
+
+    starts = range(0, len(ids), _IDS_AT_ONCE)
+    try:
+        top = queries.top(folder.root) if process.installed() else None
+        holding = (_commits_with(folder.root, ids[at : at + _IDS_AT_ONCE]) for at in starts) if top else ()
+        commits = {commit for each in holding for commit in each}
+    except MemctlError as problem:
+        advice = [f"git's history could not be searched: {problem.message}", *problem.hint.splitlines()]
+        return [line for line in advice if line]
+    if not commits:
+        return []
+    many = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
+    return [
+        f"git still holds it in {many} of {top} ({', '.join(sorted(commits)[:5])})",
+        "remove it there with `git filter-repo --replace-text FILE` (FILE lists the words), then expire and push:",
+        "`git reflog expire --expire=now --all && git gc --prune=now`, and `git push --force` to every copy",
+    ]
+
+
+def _commits_with(folder: Path, ids: Iterable[str]) -> list[str]:
+    """Commits that added or removed a record or a reflection of one of the ids."""
+    from memctl.git import queries
+
+    any_of = "|".join(re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", each) for each in ids)
+    held = rf'memory_id"?: *"?({any_of})("|,|[]}}[:space:]]|$)'
+    return queries.ask(folder, "log", "--all", "--format=%h", "--pickaxe-regex", f"-S{held}").split()

@@ -1,0 +1,45 @@
+"""Texts that are searched for by their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from memctl.core.text.terms import words
+from memctl.purge.telling import holds_one_of, passages
+
+
+def tells(phrase: Sequence[str]) -> bool:
+    """Whether a text is long enough to recognize in a file; else only its id or its session can show it."""
+    squashed = "".join(phrase)
+    return len(squashed) >= (8 if squashed.isascii() else 4)
+
+
+class Phrases:
+    """Texts to search for by their words, whatever is between the words; thousands cost about as much as one."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.all = {phrase for text in texts if (phrase := tuple(words(text)))}
+        self._next: dict[str, Any] = {}
+        for phrase in self.all:
+            node = self._next
+            for word in phrase:
+                node = node.setdefault(word, {})
+            node[""] = phrase
+        self.concerned = holds_one_of(self.all)
+
+    def places(self, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The texts that another text holds, each with the line it begins on."""
+        begun: list[tuple[int, dict[str, Any]]] = []
+        for number, line in enumerate(text.split("\n"), 1) if self.all else ():
+            for word in words(line):
+                steps = ((start, node[word]) for start, node in (*begun, (number, self._next)) if word in node)
+                begun = list(steps)
+                yield from ((start, node[""]) for start, node in begun if "" in node)
+
+    def stand_in(self, text: str) -> bool:
+        return next(self.places(text), None) is not None
+
+    def stand_within(self, text: str) -> bool:
+        """As `stand_in`, for the texts in a file."""
+        return any(self.stand_in(each) for _, each in passages(text, self.concerned))

@@ -1,0 +1,74 @@
+"""What a purge removes, or would remove, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memctl.core.formats import document
+from memctl.errors import ConflictError
+from memctl.storage.files.erasing.erasure import FileChange
+
+DELETED, CHANGED = "deleted", "changed"
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What a purge does to one file.
+
+    Args:
+        action: `deleted`, or `changed` if other data stays in it.
+        detail: what is removed or changed, in words.
+    """
+
+    path: str
+    action: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class PurgeReport:
+    """What a purge removed, or would remove.
+
+    Args:
+        files: the files it touches, and how; without the index, which is rebuilt.
+        also_removed: records and files that were made from the memories, and are removed with them.
+        still_mentioned: places that hold, or after a dry run would hold, the same text or words that only it had.
+        git_advice: what git's history still holds, and how to remove it there.
+    """
+
+    ids: tuple[str, ...]
+    files: tuple[Touched, ...] = ()
+    also_removed: tuple[str, ...] = ()
+    still_mentioned: tuple[str, ...] = ()
+    git_advice: tuple[str, ...] = ()
+
+
+def touched(change: FileChange) -> Touched:
+    if change.after is None:
+        return Touched(change.path, DELETED)
+    if change.path == document.FILE_NAME:
+        return Touched(change.path, CHANGED, _counted("record", change.gone, change.changed) or "tombstones")
+    if change.path.endswith(".jsonl"):
+        return Touched(change.path, CHANGED, _counted("line", change.gone, change.changed))
+    return Touched(change.path, CHANGED, "what it says of them")
+
+
+def _counted(what: str, removed: int, changed: int) -> str:
+    """How many are removed, and how many change."""
+    counts = ((removed, "removed"), (changed, "changed"))
+    return ", ".join(f"{n} {what}{'s' * (n != 1)} {done}" for n, done in counts if n)
+
+
+def check_expected(planned: PurgeReport, expected: PurgeReport) -> None:
+    """Check that a purge removes only what was shown beforehand.
+
+    Raises:
+        ConflictError: it would remove a file or a memory that `expected` does not name.
+    """
+    if more := sorted(_going(planned) - _going(expected)):
+        hint = "Nothing was changed; --dry-run shows what would be removed now."
+        raise ConflictError(f"{more[0]} would be removed too, which was not shown before", hint=hint)
+
+
+def _going(report: PurgeReport) -> set[str]:
+    return {*report.also_removed, *(each.path for each in report.files if each.action == DELETED)}

@@ -1,0 +1,99 @@
+"""Cues in the wording of a question: a speaker, a time, a wish for advice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from functools import cache
+
+from memctl.core.text.terms import terms
+
+USER, ASSISTANT = ("user", "human"), ("assistant", "ai", "agent", "bot")
+
+_ADVICE = (
+    r"\b(?:suggest|recommend|advise|advice|should|would you|can you|could you|help me|how (?:can|do|could) i|"
+    r"what .* do i|tell me|(?:what|which|where|when|how) (?:could|can|shall|to)|(?:any|some) (?:ideas?|tips?)|"
+    r"plan (?:a|an|my|our|the)|looking for)\b"
+    r"|建议|推荐|应该|怎么|如何|帮我|能不能|可不可以|可以.*吗|要不要|比较好|什么好|合适|什么时候|哪里|哪儿|哪家|哪个"
+)
+_SAID_BY_ASSISTANT = (
+    r"\b(?:did|have|had) you\b|\byou(?:'ve| have| had)? (?:recommended|suggested|said|advised|mentioned|explained|"
+    r"proposed|told|gave|provided|listed|wrote)\b|你(?:之前|上次|刚才|曾经|曾)?(?:说过?|建议|推荐|提到|讲过?|告诉)"
+)
+_ABOUT_ME = r"\b(?:i|i'[a-z]+|me|my|mine|myself|we|our|us)\b|我|咱"
+_TIMELY = (
+    r"\d|\b(?:ago|yesterday|last|this|today|tonight|next|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|"
+    r"january|february|march|april|june|july|august|september|october|november|december|\w+day)\b|[年月日号天周]|星期|礼拜"
+)
+
+
+@dataclass(frozen=True)
+class Cues:
+    """The cues in a question.
+
+    Args:
+        advice: it asks for advice, so standing wishes of the user count.
+        speakers: the speakers it refers to; empty if it singles out none.
+        span: the start and end of a time, in seconds, without the end; None if it names none.
+    """
+
+    advice: bool = False
+    speakers: frozenset[str] = frozenset()
+    span: tuple[float, float] | None = None
+
+    def at(self, when: float | None) -> bool:
+        """Whether a time is in the span."""
+        return when is not None and self.span is not None and self.span[0] <= when < self.span[1]
+
+    def past(self, now: datetime) -> bool:
+        """Whether the span has ended: "last May" has, "today" and "this year" have not."""
+        return self.span is not None and self.span[1] <= now.timestamp()
+
+
+@cache
+def _pattern(cues: str) -> re.Pattern[str]:
+    return re.compile(cues, re.IGNORECASE)
+
+
+def cues_in(question: str, speakers: Collection[str], now: datetime) -> Cues:
+    """The cues in a question.
+
+    Args:
+        speakers: the speakers of the candidates.
+        now: the present, for "last month" and the like.
+    """
+    plain = question.replace("’", "'")
+    return Cues(_pattern(_ADVICE).search(plain) is not None, _meant(plain, frozenset(speakers)), _time(plain, now))
+
+
+def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:
+    """The speakers that a question refers to: the one who is named, or in a conversation with an assistant, one
+    side."""
+    users, assistants = speakers.intersection(USER), speakers.intersection(ASSISTANT)
+    if users and assistants:
+        if _pattern(_SAID_BY_ASSISTANT).search(question):
+            return assistants
+        return users if _pattern(_ABOUT_ME).search(question) else frozenset()
+    words = set(terms(question))
+    named = [speaker for speaker in speakers if any(_in(part, words) for part in speaker.split())]
+    return frozenset(named) if len(named) == 1 and len(speakers) > 1 else frozenset()
+
+
+def _in(name: str, words: Collection[str]) -> bool:
+    named = terms(name)
+    return bool(named) and all(term in words for term in named)
+
+
+def _time(question: str, now: datetime) -> tuple[float, float] | None:
+    """The span of days in a question, in seconds of UTC; a quick check sorts out most questions, which have none."""
+    if not _pattern(_TIMELY).search(question):
+        return None
+    from memctl.core import dates
+
+    span = dates.span(question, now.date())
+    if span is None:
+        return None
+    first, last = (datetime.combine(day, time(), now.tzinfo) for day in span)
+    return first.timestamp(), (last + timedelta(days=1)).timestamp()

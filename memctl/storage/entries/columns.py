@@ -1,0 +1,87 @@
+"""The columns of an entry, beside its text, for filters, sorting and neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from memctl.core import mentions
+from memctl.core.formats.document import FILE_NAME
+from memctl.core.models import ARCHIVED, LAYER_MESSAGE, SUPERSEDED, Memory
+from memctl.storage.entries import cues
+from memctl.storage.entries.rows import Entry
+
+NAMES = (
+    "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
+    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, "
+    "confidence, valid_from, valid_to, session_id, speaker, asks, stands, length, source, session, updated"
+)
+
+COUNTED = {"categories": "category", "kinds": "kind", "sources": "source", "sessions": "session"}
+"""The fields of `Counts` that are counted by a column."""
+
+BEGINNING = -1e12
+"""The time of a record without a date, which is first in time order."""
+
+
+def values(entry: Entry, length: int) -> tuple[Any, ...]:
+    """An entry's row; `length` is that of its text, in terms."""
+    m = entry.memory or Memory("", "")
+    return (
+        *(entry.path, entry.ref, entry.hash, entry.raw, entry.line, entry.problem),
+        *(m.layer, m.category, m.kind, m.status, entry.memory_id, entry.text_hash),
+        *(_seconds(m.created_at, BEGINNING), _seconds(m.when), _seconds(m.expires_at)),
+        *(m.importance, int(m.pinned), int(m.needs_revision), m.summary_md_ref or None),
+        f"{m.category}\0{m.key}" if m.key else None,
+        m.external_id or None,
+        *(_begins(m), _seconds(_ended(m)), m.superseded_by or None, m.confidence),
+        *(
+            _seconds(m.valid_from or m.when, BEGINNING),
+            _seconds(min(filter(None, (m.valid_to, m.expires_at)), default=None)),
+        ),
+        *(m.session_id or None, cues.speaker(m) or None),
+        *(cues.asks(m.content, length), cues.standing(m, length), length),
+        *(m.source or None, _session(m), _seconds(m.updated_at or m.created_at, BEGINNING)),
+    )
+
+
+def names(entry: Entry) -> set[str]:
+    """The ids of memories and messages that a record refers to; none for other entries."""
+    return mentions.named_in(entry.memory) if entry.memory and entry.path == FILE_NAME else set()
+
+
+def months(days: Mapping[str, int]) -> dict[str, int]:
+    """Counts by days since 1970, as counts by month."""
+    counter: Counter[str] = Counter()
+    for day, number in days.items():
+        counter[f"{_EPOCH + timedelta(days=int(day)):%Y-%m}"] += number
+    return dict(sorted(counter.items()))
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _session(memory: Memory) -> str | None:
+    """The session of an entry; the `session_id` of a message is that of its run."""
+    name = memory.metadata.get("session") if memory.layer == LAYER_MESSAGE else memory.session_id
+    return str(name) if name else None
+
+
+def _begins(memory: Memory) -> float | None:
+    """When a memory began to be believed: when it was written; a successor not before it replaced another."""
+    known = [t for t in (memory.created_at, memory.valid_from if memory.supersedes else None) if t]
+    return _seconds(max(known, default=None), BEGINNING)
+
+
+def _ended(memory: Memory) -> datetime | None:
+    """When a memory ceased to be believed, as far as its record says."""
+    ends = [t for t in (memory.valid_to, memory.archived_at) if t]
+    if not ends and memory.status in (SUPERSEDED, ARCHIVED):
+        return memory.updated_at or memory.created_at
+    return min(ends, default=None)
+
+
+def _seconds(moment: datetime | None, missing: float | None = None) -> float | None:
+    return moment.timestamp() if moment else missing

@@ -1,0 +1,81 @@
+"""Cues in the wording of a text. They are in the index, so that ranking need not read the text."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from memctl.core import kinds
+from memctl.core.models import LAYER_MESSAGE, Memory
+
+LONGEST_QUESTION = 35
+"""Terms: a longer message that ends with a question also states something, and is rarely followed by a short answer."""
+
+_STANDING = (
+    r"(?:^|[.!?\n][^\S\n]*|\bplease )(?:always|never)\b|\bfrom now on\b|\bmy preference\b"
+    r"|\b(?:i|we)(?:'d| would| really| usually| always)? prefer\b"
+    r"|(?:^|[。！？\n，,])请?(?:总是|始终|一律|永远|绝不|不要再|别再)|以后(?:都|请|不要|别)|从(?:现在|今)(?:开始|以后|起)"
+    r"|我(?:更|比较|一般|通常)?(?:偏好|喜欢用|倾向)"
+)
+"""Standing instructions and preferences."""
+
+_TRAIT = (
+    r"(?:\b(?:i|we)(?:'m|'ve)?|\bmy (?:wife|husband|partner|son|daughter|family|kids?|children))"
+    r"(?: (?:am|have|do|really|truly|absolutely|just|simply|only|always|usually|generally|often|still|also|hardly|"
+    r"rarely|strongly|deeply|a|an|the|very|strict|severe|strong|huge|big))*"
+    r" (?:(?:can't|cannot|can not|couldn't|don't|do not|won't)(?: \w+)?"
+    r" (?:stand|bear|eat|drink|tolerate|sit|like|enjoy|trust|believe|own|wear|fly|drive|watch|read|use|care|do|go)"
+    r"|hates?|loathes?|detests?|dislikes?|loves?(?! (?:it|that|you)\b)|enjoys?|adores?|avoids?|refuses?|never"
+    r"|allergic|intolerant|vegan|vegetarian|afraid|scared|terrified|fan|fears?|phobia|aversion|allergy"
+    r"|gets? (?:dizzy|(?:sea)?sick|anxious|nervous)|learn best|gave up|quit|not an?)\b"
+    r"|\b(?:makes?|gives?|drives?|hurts?|upsets?|exhausts?|drains?|bothers?|annoys?|tires?|triggers?) (?:me|us|my)\b"
+    r"|我们?(?:一|从小|从来|从|都|也|很|太|最|更|特别|非常|一直|总是|平时|真的|比较|有点|实在)*"
+    r"(?:不(?!知|太?清楚)|怕|恐|爱|喜欢|讨厌|恨|坚持|对.{1,6}过敏|滴酒不沾|受不了|习惯|偏|宁|信不过|吃素)|让我|过敏|害怕"
+)
+"""Tastes and habits of the user and their family: a verb of taste or a negated habit after the first person, or what
+something does to them. "I'd love to" is a single wish and does not count."""
+
+LONGEST_TRAIT = LONGEST_QUESTION
+_SPEAKER = r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S"
+
+
+@cache
+def _pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Compiled on first use: queries need none of these."""
+    return re.compile(text, flags)
+
+
+def asks(text: str, length: int) -> bool:
+    """Whether a text is a short question, so that the next message is probably its answer.
+
+    Args:
+        length: of the text, in terms.
+    """
+    return length <= LONGEST_QUESTION and text.rstrip(" \t\r\n\"'”’)）~*").endswith(("?", "？"))
+
+
+def standing(memory: Memory, length: int) -> bool:
+    """Whether a memory is a preference, a trait or a standing instruction. Of messages, only the user's count: a tool
+    or a page has no wishes.
+
+    Args:
+        length: of the text, in terms; a longer one that mentions a trait is about something else.
+    """
+    if memory.layer == LAYER_MESSAGE and memory.metadata.get("role") != "user":
+        return False
+    if kinds.kind(memory.kind).lasting or _pattern(_STANDING, re.IGNORECASE).search(memory.content):
+        return True
+    return (
+        length <= LONGEST_TRAIT and _pattern(_TRAIT, re.IGNORECASE).search(memory.content.replace("’", "'")) is not None
+    )
+
+
+def speaker(memory: Memory) -> str:
+    """The speaker: from the metadata, else from a text of the form `Name: …`; empty if unknown."""
+    named = memory.metadata.get("speaker")
+    if isinstance(named, str) and named.strip():
+        return named.strip().lower()
+    if memory.layer == LAYER_MESSAGE:
+        return str(memory.metadata.get("role", ""))
+    match = _pattern(_SPEAKER).match(memory.content)
+    return match[1].lower() if match and memory.session_id else ""

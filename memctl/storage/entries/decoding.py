@@ -1,0 +1,105 @@
+"""Stored entries (records, reflections, messages, passages) as memories."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from memctl.core import kept, kinds
+from memctl.core.formats import document, knowledge, reflections
+from memctl.core.models import (
+    DOCUMENTS,
+    LAYER_DOCUMENT,
+    LAYER_MESSAGE,
+    LAYER_REFLECTION,
+    MEMORIES,
+    MESSAGES,
+    Memory,
+    Reflection,
+)
+from memctl.core.times import from_value
+
+PASSAGE_MARK = "#"
+"""Between a message's id and the number of its passage."""
+
+
+def part_of(path: str) -> str:
+    """The part of an answer that the content of a file belongs to."""
+    if kept.is_transcript(path):
+        return MESSAGES
+    return DOCUMENTS if knowledge.is_document(path) else MEMORIES
+
+
+def memory_of(path: str, raw: bytes, line: int) -> Memory:
+    """The content of a file at this line, as a memory."""
+    if path == document.FILE_NAME:
+        return document.decode_raw(raw)
+    if kept.is_transcript(path):
+        return message(raw)
+    if knowledge.is_document(path):
+        return passage(path, raw, line)
+    return reflection(reflections.parse(raw, path))
+
+
+def reflection(parsed: Reflection) -> Memory:
+    """A reflection as a memory of layer L3, for answers without a record to show."""
+    fields = parsed.fields
+    category, tags = fields.get("category"), fields.get("tags")
+    return Memory(
+        memory_id=parsed.memory_id or parsed.path,
+        content=parsed.body.strip() or parsed.title,
+        layer=LAYER_REFLECTION,
+        kind=kinds.KNOWLEDGE,
+        category=category if isinstance(category, str) and category else "life",
+        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        created_at=_time_or_none(fields.get("created_at")),
+        summary_md_ref=parsed.path,
+    )
+
+
+def passage_id(path: str, line: int) -> str:
+    """The id of the passage of a document that begins at this line."""
+    return f"{path}:{line}"
+
+
+def passage(path: str, raw: bytes, line: int) -> Memory:
+    """A passage of a document as a memory of layer DOC. It has no category and no date, so filters on these exclude
+    it."""
+    heading, _, text = raw.decode().partition("\n")
+    place = {"path": path, "heading": heading, "line": line, "end_line": line + text.count("\n")}
+    return Memory(
+        memory_id=passage_id(path, line),
+        content=text,
+        layer=LAYER_DOCUMENT,
+        kind=kinds.KNOWLEDGE,
+        category="",
+        source="document",
+        metadata=place,
+    )
+
+
+def message(raw: bytes) -> Memory:
+    """A message, or a passage of one, as a memory of layer MSG. It has no category, so filters on it exclude the
+    message. Its session is its run."""
+    fields = json.loads(raw.decode("utf-8", "surrogatepass"))
+    at, received = _time_or_none(fields.get("at")), _time_or_none(fields.get("received"))
+    metadata = {name: fields[name] for name in ("role", "session", "part", "parts") if name in fields}
+    return Memory(
+        memory_id=fields["id"],
+        content=fields["text"],
+        layer=LAYER_MESSAGE,
+        kind=kinds.MESSAGE,
+        category="",
+        source=fields.get("source") or fields["role"],
+        created_at=received or at,
+        occurred_at=at if received else None,
+        session_id=fields.get("run", ""),
+        metadata={**metadata, "speaker": fields["name"]} if fields.get("name") else metadata,
+    )
+
+
+def _time_or_none(value: object) -> datetime | None:
+    try:
+        return from_value(value) if value else None
+    except ValueError:
+        return None

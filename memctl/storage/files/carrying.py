@@ -1,0 +1,161 @@
+"""A user's folder as data to carry to another storage, and a folder made of such data.
+
+Signatures are left behind: those of another folder or machine say nothing. What bore one is signed again where it
+arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from memctl.core.carried import FILE_NAME, File, Log
+from memctl.core.operations import Operation, TextStep
+from memctl.errors import InvalidDataError, RefusedError
+from memctl.storage.files import (
+    atomic,
+    journal,
+    last_list,
+    listing,
+    local_state,
+    lock,
+    receipts,
+    replay,
+    sessions,
+    watermark,
+)
+from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
+from memctl.storage.files.signing import OPERATION, RECEIPT, unsigned
+from memctl.storage.files.transcripts import MARK, is_private_mark
+
+_NOT_CARRIED = (".memctl/.gitignore", ".memctl/state/operations.jsonl", last_list.PATH)
+RECEIPTS = ".memctl/state/receipts.jsonl"
+
+
+@contextmanager
+def held(folder: UserFolder, timeout: float) -> Iterator[None]:
+    """Keep everybody else from writing; what a crash left is repaired first, and what another user of the folder wrote
+    is moved aside.
+
+    Raises:
+        LockedError: somebody else is writing for longer than `timeout` seconds.
+    """
+    with lock.exclusive(folder.lock, timeout=timeout):
+        local_state.set_aside(folder)
+        replay.replay(folder)
+        with sessions.all_locked(folder, timeout=timeout):
+            yield
+
+
+@dataclass(frozen=True)
+class CarriedFolder:
+    """The data of a folder; `left_out` tells what is no file, once `files` has been read."""
+
+    folder: UserFolder
+    left_out: list[str] = field(default_factory=list)
+
+    def files(self) -> Iterator[File]:
+        """Every file, `memory.json` first.
+
+        Raises:
+            StorageError: one cannot be read.
+        """
+        self.left_out.clear()
+        logs = {local_state.name_of(self.folder, path) for path in receipts.files(self.folder)}
+        for path in sorted(listing.paths(self.folder), key=lambda path: (path != FILE_NAME, path)):
+            if path in _NOT_CARRIED or path in logs:
+                continue
+            if reason := listing.obstacle(self.folder.root / path):
+                self.left_out.append(f"{path}: {reason}")
+            elif not _is_mark(file := self._file(path)):
+                yield file
+        if lines := b"".join(self._receipts()):
+            yield File(RECEIPTS, lines, own=True)
+
+    def _file(self, path: str) -> File:
+        data = atomic.read(self.folder.root / path)
+        if data is None:
+            raise InvalidDataError("was removed meanwhile", path=path, hint="Run the command again.")
+        if path.startswith((PRIVATE, "sessions/")) and self.folder.signer.verifies(path, data):
+            return File(path, unsigned(data), own=True)
+        return File(path, data)
+
+    def _receipts(self) -> Iterator[bytes]:
+        lines = chain.from_iterable(map(local_state.lines_of, receipts.files(self.folder)))
+        own = (unsigned(line) for line in lines if self.folder.signer.verifies(RECEIPT, line))
+        return (line.rstrip(b"\n") + b"\n" for line in own)
+
+    def log(self) -> Log:
+        """The history."""
+        known = tuple(_bare(self.folder, operation) for operation in journal.read(self.folder))
+        return Log(known, journal.trimmed(self.folder))
+
+
+def _is_mark(file: File) -> bool:
+    """Whether a file only keeps transcripts out of git, as it does in every folder."""
+    return file.path == MARK and is_private_mark(file.data)
+
+
+def _bare(folder: UserFolder, operation: Operation) -> Operation:
+    def state(path: str, data: bytes | None) -> bytes | None:
+        own = data is not None and path.startswith(PRIVATE) and folder.signer.verifies(path, data)
+        return unsigned(data) if own and data is not None else data
+
+    return _with_states(operation, state)
+
+
+State = Callable[[str, bytes | None], bytes | None]
+
+
+def _with_states(operation: Operation, state: State) -> Operation:
+    """The operation, with what its steps hold of files in another form."""
+    steps = ((step, path_of(step.name)) for step in operation.texts)
+    texts = (TextStep(step.name, state(path, step.before), state(path, step.after)) for step, path in steps)
+    return replace(operation, texts=tuple(texts))
+
+
+# Making a folder
+
+
+def write(folder: UserFolder, files: Iterable[File], log: Log) -> None:
+    """Fill an empty folder, and sign what the user wrote.
+
+    Raises:
+        StorageError: something cannot be written, or not be signed.
+        RefusedError: a path leads out of the folder, or into what is never copied.
+    """
+    atomic.make_directory(folder.state)
+    folder.signer.prepare()
+    for file in files:
+        if listing.is_left_out(file.path):
+            raise RefusedError(f"{file.path!r} is no file that memctl copies")
+        atomic.write_new(folder.resolve(file.path), _signed(folder, file))
+    _write_log(folder, log)
+
+
+def _signed(folder: UserFolder, file: File) -> bytes:
+    if not file.own:
+        return file.data
+    if file.path == RECEIPTS:
+        return b"".join(folder.signer.signed(RECEIPT, line) + b"\n" for line in file.data.splitlines())
+    return folder.signer.signed(file.path, file.data)
+
+
+def _write_log(folder: UserFolder, log: Log) -> None:
+    here = watermark.place(folder)
+    lines = [{"op": "", "phase": journal.TRIMMED}] if log.trimmed else []
+    for operation in log.numbered:
+        signed = _with_states(operation, lambda path, data: _own_state(folder, path, data))
+        lines += [journal.to_json(replace(signed, place=here)), {"op": operation.op, "phase": journal.DONE}]
+    if lines:
+        written = (folder.signer.signed(OPERATION, journal.plain_line(line)) + b"\n" for line in lines)
+        data = b"".join(written)
+        atomic.write_new(folder.operations, data)
+        watermark.note(folder, finished=len(log.operations), log_size=len(data))
+
+
+def _own_state(folder: UserFolder, path: str, data: bytes | None) -> bytes | None:
+    own = data is not None and path.startswith(PRIVATE) and local_state.is_object(data)
+    return folder.signer.signed(path, data) if own and data is not None else data

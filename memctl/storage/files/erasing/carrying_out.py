@@ -1,0 +1,213 @@
+"""Erasing memories from every file of a user's, so that no word of them is left. Safe to repeat after a crash.
+
+What goes is said once, by `Erasure`: ids, files that go as a whole, and lines of logs that lose their text. From the
+other files exactly what names the ids goes (`core/mentions.py`). `changes` works out what that does to each file; a
+dry run shows it, `erase` does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from memctl.storage.files import atomic, last_list, local_state, sessions, signing, transcripts
+from memctl.storage.files.erasing import logs, records
+from memctl.storage.files.erasing.erasure import Erasure, FileChange
+from memctl.storage.files.layout import TRASH, UserFolder
+
+SESSION_TIMEOUT = 10.0
+"""Seconds to wait for whoever is writing a session; that takes milliseconds."""
+
+FEEDBACK = "feedback.jsonl"
+OPERATIONS = ".memctl/state/operations.jsonl"
+RECEIPTS = (".memctl/state/receipts.jsonl", ".memctl/state/receipts.old.jsonl")
+DISPLACED = ".memctl/state/displaced/"
+
+
+def erase(folder: UserFolder, what: Erasure) -> list[str]:
+    """Remove every trace; call it with the lock held. Returns the files that were changed."""
+    changed: list[str] = []
+    for step in (_memory_changes, _file_changes, _clean_changes, _temporary_changes):
+        changed += [_write(folder, change) for change in step(folder, what)]
+    changed += _erase_sessions(folder, what)
+    changed += _erase_transcripts(folder, what)
+    for path in _inside(folder.cache):
+        atomic.remove(path)
+    return changed
+
+
+def changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
+    """What `erase` does to each file: its content after it, None where it goes; the index apart."""
+    steps = (_memory_changes, _file_changes, _clean_changes, _temporary_changes, _session_changes, _transcript_changes)
+    for step in steps:
+        yield from step(folder, what)
+
+
+def _write(folder: UserFolder, change: FileChange) -> str:
+    """Carry out a change; returns the path of the file."""
+    path = folder.resolve(change.path)
+    if change.after is None:
+        atomic.remove(path, folder.root)
+    else:
+        atomic.replace(path, change.after(), root=folder.root)
+    return change.path
+
+
+def _memory_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
+    data = atomic.read(folder.memory_file)
+    if data is not None and (change := records.memory_file(data, what)):
+        yield change
+
+
+def _file_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
+    """Files that go as a whole, those of sessions apart. A list that was printed would number other rows."""
+    there = (path for path in what.files if not _of_session(path) and _is_there(folder, path))
+    yield from (FileChange(path) for path in there)
+    if not what.named.isdisjoint(last_list.rows(folder)):
+        yield FileChange(last_list.PATH)
+
+
+def _temporary_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
+    """What interrupted writes left behind: it may hold anything."""
+    names = (path.relative_to(folder.root).as_posix() for path in temporary_files(folder))
+    yield from (FileChange(path) for path in names if path not in what.paths)
+
+
+def _session_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
+    there = (path for path in what.files if _of_session(path) and _is_there(folder, path))
+    yield from (FileChange(path) for path in there)
+
+
+def _is_there(folder: UserFolder, path: str) -> bool:
+    full = folder.erasable(path)
+    return full.is_file() or full.is_symlink()
+
+
+def _of_session(path: str) -> bool:
+    return path.startswith("sessions/")
+
+
+def _clean_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
+    """Files that go on without the memories."""
+    sign = _signed_again(folder)
+    for path in _cleaned_files(folder):
+        if path in what.paths:
+            continue
+        clean = _of_lines(path, what, sign)
+        change = _line_changes(folder, path, clean) if clean else _whole_change(folder, path, what, sign)
+        if change:
+            yield change
+
+
+def _line_changes(folder: UserFolder, path: str, clean: Clean) -> FileChange | None:
+    """What becomes of a log when each of its lines is cleaned; None where it stays."""
+    full = folder.root / path
+    gone = changed = 0
+    for line in atomic.lines(full):
+        new = clean(line)
+        gone, changed = gone + (not new), changed + bool(new and new != line)
+    after = partial(_cleaned_lines, full, clean)
+    return FileChange(path, after, gone, changed) if gone or changed else None
+
+
+def _cleaned_lines(path: Path, clean: Clean) -> Iterator[bytes]:
+    return map(clean, atomic.lines(path))
+
+
+def _whole_change(folder: UserFolder, path: str, what: Erasure, sign: Sign) -> FileChange | None:
+    data = atomic.read(folder.root / path)
+    if data is None or (new := cleaned(path, data, what, sign)) == data:
+        return None
+    return FileChange(path, lambda: iter((new,)))
+
+
+Sign = Callable[[str, bytes, bytes], bytes]
+"""Gives an entry that was changed the signature it needs: its kind, what it was, what it is."""
+
+Clean = Callable[[bytes], bytes]
+"""Gives a line without what names the ids; nothing where all of it goes."""
+
+
+def _as_it_is(kind: str, before: bytes, after: bytes) -> bytes:
+    return after
+
+
+def _signed_again(folder: UserFolder) -> Sign:
+    def sign(kind: str, before: bytes, after: bytes) -> bytes:
+        """Only what this machine's user wrote is signed again."""
+        if after == before or not after:
+            return after
+        end = b"\n" if after.endswith(b"\n") and b"\n" not in after[:-1] else b""
+        bare = signing.unsigned(after.rstrip(b"\n") if end else after)
+        return (folder.signer.signed(kind, bare) if folder.signer.verifies(kind, before) else bare) + end
+
+    return sign
+
+
+def _cleaned_files(folder: UserFolder) -> list[str]:
+    private = [*_inside(folder.trash), *_inside(folder.displaced), *_inside(folder.unverified)]
+    return [FEEDBACK, OPERATIONS, *RECEIPTS, *(path.relative_to(folder.root).as_posix() for path in private)]
+
+
+def cleaned(path: str, data: bytes, what: Erasure, sign: Sign = _as_it_is) -> bytes:
+    """A file's content without what names the ids; the same bytes where nothing does."""
+    if clean := _of_lines(path, what, sign):
+        return b"".join(map(clean, data.splitlines(keepends=True)))
+    of = local_state.origin(path)
+    if of.startswith(TRASH):
+        return sign(of, data, records.trashed(data, what.named))
+    return records.copy_of_memories(data, what) if of.endswith(".json") else data
+
+
+def _of_lines(path: str, what: Erasure, sign: Sign) -> Clean | None:
+    """How a line of a log is cleaned; None for a file that is no log."""
+    of = local_state.origin(path)
+    if of == OPERATIONS:
+        return lambda line: sign(signing.OPERATION, line, logs.operation(path, line, what))
+    if of in RECEIPTS:
+        return lambda line: sign(signing.RECEIPT, line, logs.receipt(path, line, what))
+    return (lambda line: logs.judgement(path, line, what)) if of.endswith(".jsonl") else None
+
+
+# Copies, sessions, and what is left over
+
+
+def _erase_sessions(folder: UserFolder, what: Erasure) -> list[str]:
+    """Files of sessions that go, and what interrupted writes left among them.
+
+    Under the sessions' locks: a writer that has read the file before would write the words back.
+    """
+    if not folder.sessions.is_dir():
+        return []
+    with sessions.all_locked(folder, timeout=SESSION_TIMEOUT):
+        changed = [change.path for change in _session_changes(folder, what)]
+        left = sessions.temporary_files(folder)
+        for path in (*map(folder.resolve, changed), *left):
+            atomic.remove(path)
+    return changed
+
+
+def _erase_transcripts(folder: UserFolder, what: Erasure) -> list[str]:
+    """Lines of transcripts that go, under the lock of those who add to them."""
+    if not transcripts.files(folder):
+        return []
+    with transcripts.locked(folder, timeout=SESSION_TIMEOUT):
+        return [_write(folder, change) for change in list(_transcript_changes(folder, what))]
+
+
+def _transcript_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
+    for path in transcripts.files(folder):
+        if change := _line_changes(folder, path, partial(logs.said, path, what=what)):
+            yield change
+
+
+def _inside(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
+
+
+def temporary_files(folder: UserFolder) -> list[Path]:
+    """What an interrupted write left behind. Sessions are written without the user's lock: theirs are left to them."""
+    paths = (path for path in folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*") if ".git" not in path.parts)
+    own = (path for path in paths if path.is_file() and not path.is_symlink())
+    return sorted(path for path in own if not path.is_relative_to(folder.sessions))

@@ -1,0 +1,187 @@
+"""Lines of logs without what names erased memories: feedback, receipts, operations, transcripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from memctl.core import kept, mentions, operations
+from memctl.core.formats import codec, document
+from memctl.core.mentions import Ids, unlinked
+from memctl.storage.files.erasing import records
+from memctl.storage.files.erasing.erasure import Erasure, line_name
+from memctl.storage.files.layout import TRASH
+
+
+def judgement(path: str, line: bytes, what: Erasure) -> bytes:
+    """A line of feedback without the ids; empty where it judged nothing else."""
+    parsed = records.json_object(line)
+    if parsed is None:
+        return b"" if _broken_line_names(path, line, what) else line
+    new = parsed | {name: _others(parsed[name], what.named) for name in ("memory_ids", "shown") if name in parsed}
+    if isinstance(texts := parsed.get("texts"), dict):
+        new["texts"] = {name: text for name, text in texts.items() if name not in what.named}
+    if line_name(path, line) in what.paths:
+        new = {name: value for name, value in new.items() if name not in ("query", "reason", "texts")}
+    if parsed.get("memory_ids") and not new.get("memory_ids"):
+        return b""
+    return line if new == parsed else _line({name: value for name, value in new.items() if value not in ([], {})}, line)
+
+
+def receipt(path: str, line: bytes, what: Erasure) -> bytes:
+    """A receipt without the ids. It stays even where it holds nothing else: uses are counted from a receipt on."""
+    parsed = records.json_object(line)
+    if parsed is None:
+        return b"" if _broken_line_names(path, line, what) else line
+    new = parsed | {name: _others(parsed[name], what.named) for name in ("ids", "used") if name in parsed}
+    if new != parsed or line_name(path, line) in what.paths:
+        new["query"] = ""  # it may repeat words of what it found
+    return line if new == parsed else _line(new, line)
+
+
+def _others(value: Any, ids: Ids) -> Any:
+    return [each for each in value if str(each) not in ids] if isinstance(value, list) else value
+
+
+def readable(line: bytes) -> bool:
+    """Whether a line of a log is what lines of logs are."""
+    return records.json_object(line) is not None
+
+
+def _broken_line_names(path: str, line: bytes, what: Erasure) -> bool:
+    text = line.decode("utf-8", "replace")
+    return mentions.in_broken_json(text, what.named) or line_name(path, line) in what.paths
+
+
+def _line(value: Mapping[str, Any], before: bytes) -> bytes:
+    """A line of a log written again, with the line end it had."""
+    end = before[len(before.rstrip(b"\r\n")) :]
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + end
+
+
+def operation(path: str, line: bytes, what: Erasure) -> bytes:
+    """A line of the operation log without what touched the memories that are erased; all else stays to the byte.
+
+    A record that was made from one of them told of it in that version, even where it was generated again since: such a
+    step goes. One that merely refers to one stays without the reference, as the record does in `memory.json`, unless
+    the line is named because it would still hold a word.
+    """
+    if not _may_touch(path, line, what):
+        return line
+    parsed = records.json_object(line)
+    if parsed is None:
+        return b"" if _broken_line_names(path, line, what) else line
+    if parsed.get("phase") != operations.INTENT or parsed.get("erases"):
+        return line
+    strict = line_name(path, line) in what.paths
+    new = {name: _part(name, value, what, strict) for name, value in parsed.items()}
+    if new == parsed:
+        return line
+    text = json.dumps(new, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _may_touch(path: str, line: bytes, what: Erasure) -> bool:
+    """A quick look whether a line of the operation log names one of the ids or files; a no is certain."""
+    if mentions.may_be_in(line, what.named) or b'"base64"' in line or line_name(path, line) in what.paths:
+        return True
+    return len(what.spelled) > _FEW or any(name in line for name in what.spelled)
+
+
+_FEW = 16
+"""More names than this are not looked for one by one."""
+
+
+def _part(name: str, value: Any, what: Erasure, strict: bool) -> Any:
+    """A field of an intent without what touches the memories; somebody may have been at the log."""
+    if not isinstance(value, list):
+        return value
+    if name == "header":
+        return [records.header_without(each, what.named) if isinstance(each, dict) else each for each in value]
+    if name == "records":
+        return [new for step in value if (new := _record_step(step, what.named, strict)) is not None]
+    goes = {"files": _of_file, "lines": _of_line}.get(name)
+    return [step for step in value if not goes(step, what)] if goes else value
+
+
+def left_of_steps(line: bytes, ids: Ids) -> list[str] | None:
+    """What a line of the operation log goes on to say of records that merely refer to the ids; None where it cannot be
+    read."""
+    parsed = records.json_object(line)
+    if parsed is None or parsed.get("phase") != operations.INTENT or parsed.get("erases"):
+        return None if parsed is None else []
+    steps = parsed.get("records")
+    pairs = [(step, _record_step(step, ids, False)) for step in (steps if isinstance(steps, list) else ())]
+    return [str(text) for step, new in pairs if new is not None and new is not step for text in new[1:] if text]
+
+
+def _record_step(step: Any, ids: Ids, strict: bool) -> list[Any] | None:
+    """A record before and after, without references to the ids; None where it tells of one of them."""
+    if not isinstance(step, list) or not step or str(step[0]) in ids:
+        return None
+    naming_them = [version for version in step[1:] if version is not None and _version_names(version, ids)]
+    if not naming_them:
+        return step
+    if strict or any(_version(version, ids) is None for version in naming_them):
+        return None
+    return [step[0], *(_version(each, ids) if each in naming_them else each for each in step[1:])]
+
+
+def _version_names(version: Any, ids: Ids) -> bool:
+    quick = isinstance(version, str) and not mentions.may_be_in(version.encode("utf-8", "surrogatepass"), ids)
+    return not quick and mentions.in_version(version, ids)
+
+
+def _version(text: str, ids: Ids) -> str | None:
+    """The text of a record without references to the ids; None where it cannot be read, or was made from one."""
+    try:
+        memory = codec.decode(json.loads(text))
+        if memory.memory_id in ids or not ids.isdisjoint(memory.sources):
+            return None
+        return codec.dump(codec.encode(unlinked(memory, ids)))
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _of_file(step: Any, what: Erasure) -> bool:
+    if not isinstance(step, list) or not step or step[0] in what.paths:
+        return True
+    path = str(step[0])
+    return any(_content_names(path, records.unpacked(content), what) for content in step[1:] if content is not None)
+
+
+def _content_names(path: str, data: bytes, what: Erasure) -> bool:
+    """Whether what a file held once tells of the ids. Documents are the user's own, and so are the steps of theirs."""
+    if path.startswith("reflections/"):
+        return mentions.in_reflection(data, what.named)
+    if path.startswith(TRASH):
+        return _trash_names(data, what.named)
+    if path == document.FILE_NAME:
+        return records.copy_of_memories(data, what) != data or records.broken_copy_names(data, what.named)
+    return not path.startswith("knowledge/") and mentions.in_text(data.decode("utf-8", "replace"), what.named)
+
+
+def _trash_names(data: bytes, ids: Ids) -> bool:
+    parsed = records.json_object(data)
+    memory = parsed.get("memory") if parsed else None
+    if not isinstance(memory, dict):
+        return mentions.in_broken_json(data.decode("utf-8", "replace"), ids)
+    return mentions.in_record(memory, ids) or records.trashed(data, ids) != data
+
+
+def _of_line(step: Any, what: Erasure) -> bool:
+    """Whether a line that was added to a log, or taken out of it, names one of the ids."""
+    if not isinstance(step, list) or len(step) < 2 or not isinstance(step[1], str):
+        return True
+    line = step[1].encode("utf-8", "surrogatepass")
+    return judgement(str(step[0]), line, what) != line
+
+
+def said(path: str, line: bytes, what: Erasure) -> bytes:
+    """A message's line; where the message goes, the line that says so, so that an old copy does not bring it back."""
+    read = next(kept.lines(line), None)
+    message = read and read.message
+    if line_name(path, line) not in what.paths and not (message and message.message_id in what.named):
+        return line
+    return kept.purged(message.message_id) + b"\n" if message else b""

@@ -1,0 +1,193 @@
+"""Records without what names erased memories: in `memory.json`, in copies of it, in the trash."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memctl.core import mentions
+from memctl.core.formats import codec, document
+from memctl.core.json_merge import CONFLICTS
+from memctl.core.mentions import Ids, unlinked
+from memctl.errors import InvalidDataError
+from memctl.storage.files import edit
+from memctl.storage.files.erasing.erasure import Erasure, FileChange
+
+
+def memory_file(data: bytes, what: Erasure) -> FileChange | None:
+    """What an erasure does to `memory.json`; None where nothing.
+
+    Raises:
+        InvalidDataError: it cannot be read.
+    """
+    left = _Left(what)
+    before, _ = left.walk(data)
+    tombstones = sorted(document.tombstones(before) | what.named)
+    header = {**header_without(before, what.named), document.TOMBSTONES: tombstones}
+
+    def after() -> Iterator[bytes]:
+        return edit.rebuilt_parts(header, left.raws(data))
+
+    same = not left.gone and not left.changed and _is(data, after())
+    return None if same else FileChange(document.FILE_NAME, after, len(left.gone), len(left.changed))
+
+
+_OWN_ID = re.compile(rb'\{\s*"memory_id"\s*:\s*"[^"\\]')
+"""How a record begins that has its id written in it; a record written by hand may get its id from its content."""
+
+
+class _Left:
+    """What is left of the records of a file: where they stand, and the new bytes of those that change.
+
+    Args:
+        of_made: whether records that were made from one of the ids go too.
+    """
+
+    def __init__(self, what: Erasure, *, of_made: bool = False) -> None:
+        self._what, self._of_made = what, of_made
+        self._places = array("Q")
+        self.changed: dict[edit.Place, bytes] = {}
+        self.gone: list[edit.Place] = []
+
+    def walk(self, data: bytes) -> tuple[Mapping[str, Any], document.Array]:
+        """Go through a file; returns what it has beside the records."""
+        ids, known = self._what.named, self._what.known
+
+        def concerned(raw: bytes) -> bool:
+            return _OWN_ID.match(raw) is None or mentions.may_be_in(raw, ids)
+
+        def is_known(raw: bytes) -> bool:
+            return not concerned(raw) and codec.digest(raw) in known
+
+        return document.walk(data, self._take, wanted=concerned, known=is_known)
+
+    def _take(self, record: document.RawRecord, _: Any) -> None:
+        ids, place = self._what.named, record.place
+        new = None if self._of_made and _made_from(record, ids) else _without(record, ids)
+        if new is None:
+            self.gone.append(place)
+            return
+        self._places.extend(place)
+        if new != record.raw:
+            self.changed[place] = new
+
+    def raws(self, data: bytes) -> Iterator[bytes]:
+        """The bytes of the records that are left."""
+        places = zip(self._places[::2], self._places[1::2], strict=True)
+        return (self.changed.get((start, end)) or data[start:end] for start, end in places)
+
+    @property
+    def empty(self) -> bool:
+        return not self._places
+
+
+def _is(data: bytes, parts: Iterator[bytes]) -> bool:
+    """Whether the parts are all of the data."""
+    at = 0
+    for part in parts:
+        if not data.startswith(part, at):
+            return False
+        at += len(part)
+    return at == len(data)
+
+
+def copy_of_memories(data: bytes, what: Erasure) -> bytes:
+    """A copy of `memory.json` from another time; one that cannot be read is left, or goes as a whole, as planned."""
+    left = _Left(what, of_made=True)
+    try:
+        before, place = left.walk(data)
+    except InvalidDataError:
+        return data
+    header = header_without(before, what.named)
+    if header != before:
+        return edit.rebuilt(header, left.raws(data))
+    if not left.gone and not left.changed:
+        return data
+    return edit.without(data, None if left.empty else left.gone, left.changed, place)
+
+
+def _made_from(record: document.RawRecord, ids: Ids) -> bool:
+    """Whether a record was made from one of the ids then; one that still is goes by its own id."""
+    return record.memory is not None and not ids.isdisjoint(record.memory.sources)
+
+
+def header_without(header: Mapping[str, Any], ids: Ids) -> Mapping[str, Any]:
+    """The fields beside the records without what merges noted about the ids: it holds their texts."""
+    listed = header.get(CONFLICTS)
+    if not isinstance(listed, list):
+        return header
+    kept = [each for each in listed if not mentions.in_conflict(each, ids)]
+    return header if len(kept) == len(listed) else _with_conflicts(header, kept)
+
+
+def _with_conflicts(header: Mapping[str, Any], kept: list[Any]) -> Mapping[str, Any]:
+    return {name: value if name != CONFLICTS else kept for name, value in header.items() if name != CONFLICTS or kept}
+
+
+def _without(record: document.RawRecord, ids: Ids) -> bytes | None:
+    """The record's bytes without a word about the ids; None where it is itself to go."""
+    memory = record.memory
+    if memory is None:
+        return None if record.problem and _own_id(record.raw) in ids else record.raw
+    if memory.memory_id in ids:
+        return None
+    new = unlinked(memory, ids)
+    return record.raw if new == memory else codec.dump(codec.encode(new)).encode()
+
+
+def _own_id(raw: bytes) -> str:
+    """The id of a record that cannot be read otherwise; empty where it has none."""
+    parsed = json_object(raw)
+    return next(iter(mentions.listed(parsed.get("memory_id"))), "") if parsed else ""
+
+
+def json_object(data: bytes) -> dict[str, Any] | None:
+    try:
+        parsed = json.loads(data.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def broken_copy_names(data: bytes, ids: Ids) -> bool:
+    try:
+        document.parse(data, wanted=lambda raw: False)
+    except InvalidDataError:
+        return mentions.in_broken_json(data.decode("utf-8", "replace"), ids)
+    return False
+
+
+# The trash
+
+
+def trashed(data: bytes, ids: Ids) -> bytes:
+    """A forgotten memory of another id, without its references to the ids and a reflection that tells of them."""
+    parsed = json_object(data)
+    memory = parsed.get("memory") if parsed else None
+    if parsed is None or not isinstance(memory, dict):
+        return data
+    new = {**parsed, "memory": _record(memory, ids)}
+    packed = new.get("reflection")
+    if packed is not None and mentions.in_reflection(unpacked(packed), ids):
+        del new["reflection"]
+    return data if new == parsed else json.dumps(new, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _record(record: dict[str, Any], ids: Ids) -> dict[str, Any]:
+    """A record, as JSON, without its references to the ids; itself where it has none."""
+    if not mentions.in_record(record, ids):
+        return record
+    try:
+        return codec.encode(unlinked(codec.decode(record), ids))
+    except codec.RecordError:
+        return record
+
+
+def unpacked(value: Any) -> bytes:
+    try:
+        return codec.unpack(value) or b""
+    except (ValueError, KeyError, TypeError):
+        return str(value).encode("utf-8", "replace")

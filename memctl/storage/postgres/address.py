@@ -1,0 +1,115 @@
+"""The address of a database: what may be shown of it, and the parts that are memctl's own. Imports no driver."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+
+from memctl.errors import UsageError
+
+SCHEMES = ("postgresql", "postgres")
+
+POOL_SIZE, STATEMENT_TIMEOUT = "pool_size", "statement_timeout"
+"""Parameters of an address that are memctl's own; libpq knows all others."""
+
+_DEFAULTS = {
+    "connect_timeout": "5",
+    "tcp_user_timeout": "15000",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "application_name": "memctl",
+}
+"""A server that has gone is noticed in seconds, not in hours."""
+
+_MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
+_PLACES = ("host", "hostaddr", "port", "dbname", "service")
+
+
+@dataclass(frozen=True, repr=False)
+class Address:
+    """Where a database is, and how to talk to it.
+
+    Args:
+        shown: the address without user and password, for messages.
+        without_password: as it may stand in the configuration of another program.
+        conninfo: what libpq is given. It may hold a password: it is in no message, and in no `repr`.
+        pool_size: connections of one process at most.
+        statement_timeout: milliseconds that a statement may take; 0 for what the server says.
+    """
+
+    shown: str
+    without_password: str = field(compare=False)
+    conninfo: str = field(compare=False)
+    pool_size: int = 10
+    statement_timeout: int = 0
+
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
+
+
+def is_address(text: str) -> bool:
+    """Whether a store is named by an address of PostgreSQL."""
+    return re.match(r"\s*(?:postgresql|postgres)://", text, re.IGNORECASE) is not None
+
+
+def parse(text: str) -> Address:
+    """The address that a text is.
+
+    Raises:
+        UsageError: it is malformed; the message repeats nothing of it that may be secret.
+    """
+    try:
+        parts = urlsplit(text.strip())
+        given = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict"))
+    except ValueError:
+        raise UsageError("the address of the database is malformed", hint=_FORM) from None
+    if parts.scheme not in SCHEMES or parts.fragment or not _is_whole(parts.netloc, parts.path):
+        raise UsageError("the address of the database is malformed", hint=_FORM)
+    pool, timeout = _pool_size(given.pop(POOL_SIZE, "")), _milliseconds(given.pop(STATEMENT_TIMEOUT, ""))
+    conninfo = f"postgresql://{parts.netloc}{parts.path}?{urlencode(_DEFAULTS | given, quote_via=quote)}"
+    shown = _shown(parts.netloc, parts.path, given)
+    return Address(shown, _without_password(parts), conninfo, pool, timeout)
+
+
+_FORM = (
+    "Write postgresql://USER@HOST/DATABASE. In a name or password write @ as %40, / as %2F, # as %23 and ? as %3F; "
+    "better, keep the password in ~/.pgpass or PGPASSWORD."
+)
+
+
+def _is_whole(netloc: str, path: str) -> bool:
+    """Whether an address was not cut by a sign that is part of a name or a password."""
+    places = netloc.rpartition("@")[2].split(",")
+    ports = all(re.fullmatch(r"(?:\[[^\]@]*\]|[^:@\[\]]*)(?::\d*)?", place) for place in places)
+    return ports and netloc.count("@") < 2 and not re.search("[@:]", path)
+
+
+def _shown(netloc: str, path: str, given: dict[str, str]) -> str:
+    places = {name: value for name, value in given.items() if name in _PLACES}
+    query = f"?{urlencode(places, quote_via=quote, safe='/')}" if places else ""
+    return f"postgresql://{netloc.rpartition('@')[2]}{path}{query}"
+
+
+def _without_password(parts: SplitResult) -> str:
+    role, at, place = parts.netloc.rpartition("@")
+    kept = [(name, value) for name, value in parse_qsl(parts.query) if "password" not in name]
+    query = f"?{urlencode(kept, quote_via=quote, safe='/')}" if kept else ""
+    return f"postgresql://{role.partition(':')[0]}{at}{place}{parts.path}{query}"
+
+
+def _pool_size(text: str) -> int:
+    if not text:
+        return Address.pool_size
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise UsageError(f"{POOL_SIZE} in the address must be a number of connections from 1 to 1000")
+    return int(text)
+
+
+def _milliseconds(text: str) -> int:
+    """A span as PostgreSQL writes it: milliseconds, or a number with a unit."""
+    match = re.fullmatch(r"(\d{1,9})(ms|s|min|h|)", text) if text else None
+    if text and match is None:
+        raise UsageError(f"{STATEMENT_TIMEOUT} in the address must be a time such as 30s or 500ms")
+    return int(match[1]) * _MILLISECONDS[match[2]] if match else 0

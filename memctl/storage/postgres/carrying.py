@@ -1,0 +1,225 @@
+"""A user's rows as data to carry to another storage, and rows made of such data.
+
+What the tables have no column for (drafts, notes of a user's own, a hidden file) is kept among the texts, below
+`files/` or `state/`, and the form of files below `form/`; so a folder comes back byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memctl.core import kept, receipts
+from memctl.core.carried import FILE_NAME, File, Log
+from memctl.core.formats import knowledge, queue, reflections
+from memctl.core.formats.sessions import is_id
+from memctl.core.models import COUNTED, TRASH
+from memctl.core.names import FEEDBACK
+from memctl.errors import InvalidDataError
+from memctl.storage.files import carrying, layout, shape
+from memctl.storage.postgres import lines, log
+from memctl.storage.postgres.escaping import LONGEST_ID, restored
+from memctl.storage.postgres.transactions import Database
+from memctl.storage.postgres.writing import dumped
+
+STATE, ASIDE, FILES, FORM = "state/", "state/unverified/", "files/", "form/"
+"""Where texts are kept that are no text of the user's: own state, what was moved aside, any other file, forms."""
+
+_PRIVATE = ".memctl/state/"
+_ATTACHMENT = re.compile(r"transcripts/attachments/([0-9a-f]{32})\.txt")
+_OFFLOADED = re.compile(r"sessions/([^/]+)\.d/([0-9a-f]{32})\.txt")
+_QUEUED = re.compile(r"sessions/pending/([^/]+)\.([^/.]+)\.json")
+_SESSION = re.compile(r"sessions/([^/]+)\.json")
+
+_AT_ONCE = 500
+
+TRUTH = (
+    "memories", "texts", "lines", "messages", "attachments", "sessions", "offloads", "queue", "log", "receipts",
+)  # fmt: skip
+"""The tables that hold what a user has."""
+
+
+def is_empty(db: Database) -> bool:
+    """Whether a user has nothing yet."""
+    present = " OR ".join(f"EXISTS (SELECT FROM {table} WHERE user_id = $1)" for table in TRUTH)
+    return not db.value(f"SELECT {present}", db.user)
+
+
+# Reading
+
+
+@dataclass(frozen=True)
+class CarriedRows:
+    """The data of a user; call its methods within one transaction."""
+
+    db: Database
+    left_out: Sequence[str] = ()
+
+    def files(self) -> Iterator[File]:
+        """Every file, `memory.json` first."""
+        yield File(FILE_NAME, self._memories())
+        for name in (FEEDBACK, *lines.logs(self.db)):
+            if data := lines.content(self.db, name):
+                yield File(name, self._ended(name, data))
+        yield from self._of_sessions()
+        yield from (File(_path_of_attachment(name), body) for name, body in self._rows("attachments", ("name",)))
+        for name, body in self._rows("texts", ("name",)):
+            if not name.startswith(FORM):
+                yield _file(name, body)
+        if found := self.db.rows("SELECT body FROM receipts WHERE user_id = $1 ORDER BY seq", self.db.user):
+            yield File(carrying.RECEIPTS, b"".join(body + b"\n" for (body,) in found), own=True)
+
+    def _memories(self) -> bytes:
+        header = json.loads(self.db.value("SELECT header FROM users WHERE user_id = $1", self.db.user))
+        raws = dict(self._rows("memories", ("memory_id",), "raw"))
+        return shape.rebuilt(header, shape.in_time_order(raws), self._form(FILE_NAME))
+
+    def _form(self, name: str) -> bytes | None:
+        sql = "SELECT body FROM texts WHERE user_id = $1 AND name = $2"
+        data: bytes | None = self.db.value(sql, self.db.user, FORM + name)
+        return data
+
+    def _ended(self, name: str, data: bytes) -> bytes:
+        """A log, without the end of its last line if that had none where it came from."""
+        last = data[data.rfind(b"\n", 0, -1) + 1 : -1]
+        return data[:-1] if self._form(name) == last else data
+
+    def _of_sessions(self) -> Iterator[File]:
+        for session, body, own in self._rows("sessions", ("session_id",), "body, own"):
+            yield File(f"sessions/{session}.json", body, own)
+        for session, name, body in self._rows("offloads", ("session_id", "name")):
+            yield File(f"sessions/{session}.d/{name}.txt", body)
+        for session, name, body, own in self._rows("queue", ("session_id", "queue_id"), "body, own"):
+            yield File(f"sessions/pending/{session}.{name}.json", body, own)
+
+    def _rows(self, table: str, keys: Sequence[str], columns: str = "body") -> Iterator[Any]:
+        """The rows of a table by its keys, a few at a time."""
+        after: tuple[str, ...] = ("",) * len(keys)
+        named = ", ".join(keys)
+        places = ", ".join(f"${number}" for number in range(2, len(keys) + 2))
+        sql = f"""SELECT {named}, {columns} FROM {table} WHERE user_id = $1 AND ({named}) > ({places})
+        ORDER BY {named} LIMIT {_AT_ONCE}"""
+        while rows := self.db.rows(sql, self.db.user, *after):
+            for row in rows:
+                yield (*map(restored, row[: len(keys)]), *row[len(keys) :])
+            after = tuple(map(restored, rows[-1][: len(keys)]))
+
+    def log(self) -> Log:
+        """The history."""
+        return Log(tuple(log.read(self.db)), log.trimmed(self.db))
+
+
+def _path_of_attachment(name: str) -> str:
+    return f"transcripts/attachments/{name}.txt"
+
+
+def _file(name: str, body: bytes) -> File:
+    """The file that a text is."""
+    if name == COUNTED or name.startswith(TRASH):
+        return File(layout.path_of(name), body, own=True)
+    if name.startswith(STATE):
+        return File(_PRIVATE + name.removeprefix(STATE), body, own=not name.startswith(ASIDE))
+    return File(name.removeprefix(FILES), body)
+
+
+# Writing
+
+
+def write(db: Database, files: Iterable[File], history: Log) -> None:
+    """Write the data of a user who has none, in the caller's transaction. What is derived is made when the user's
+    memories are opened.
+
+    Raises:
+        InvalidDataError: `memory.json` has records that cannot be carried, or the database cannot hold something.
+    """
+    logs: list[File] = []
+    for file in files:
+        if file.path == FILE_NAME:
+            _write_memories(db, file.data)
+        elif file.data and (file.path == FEEDBACK or kept.is_transcript(file.path)):
+            logs.append(file)
+        elif file.path == carrying.RECEIPTS and file.own:
+            _write_receipts(db, file.data)
+        elif not _write_as_row(db, file):
+            _write_text(db, _name(file), file.data)
+    for file in logs:
+        _write_lines(db, file)
+    _write_log(db, history)
+    db.run("UPDATE indexes SET rules = 0, version = version + 1 WHERE user_id = $1", db.user)
+
+
+def _write_memories(db: Database, data: bytes) -> None:
+    parsed = shape.checked(data)
+    for memory_id in parsed.memories:
+        if len(memory_id.encode("utf-8", "surrogatepass")) > LONGEST_ID:
+            raise InvalidDataError(f"the id {memory_id[:60]!r}… is longer than {LONGEST_ID} bytes", path=FILE_NAME)
+    db.run("UPDATE users SET header = $2 WHERE user_id = $1", db.user, dumped(parsed.header))
+    raws = shape.raws(parsed)
+    db.insert("memories", ("user_id", "memory_id", "raw"), ((db.user, name, raw) for name, raw in raws.items()))
+    if (form := shape.shape_of(data, parsed)) is not None:
+        _write_text(db, FORM + FILE_NAME, form)
+
+
+def _write_receipts(db: Database, data: bytes) -> None:
+    found = ((receipts.parsed(line), line) for line in data.splitlines())
+    rows = ((db.user, receipt.receipt, line) for receipt, line in found if receipt)
+    db.insert("receipts", ("user_id", "receipt", "body"), rows)
+
+
+def _write_as_row(db: Database, file: File) -> bool:
+    """Write a file that has a table of its own; False if it has none."""
+    path = file.path
+    if match := _ATTACHMENT.fullmatch(path):
+        return _inserted(db, "attachments", name=match[1], body=file.data)
+    if (match := _OFFLOADED.fullmatch(path)) and is_id(match[1]):
+        return _inserted(db, "offloads", session_id=match[1], name=match[2], body=file.data)
+    if (match := _QUEUED.fullmatch(path)) and is_id(match[1]) and queue.is_queue_id(match[2]):
+        return _inserted(db, "queue", session_id=match[1], queue_id=match[2], body=file.data, own=file.own)
+    if (match := _SESSION.fullmatch(path)) and is_id(match[1]):
+        return _inserted(db, "sessions", session_id=match[1], body=file.data, own=file.own)
+    return False
+
+
+def _inserted(db: Database, table: str, **values: object) -> bool:
+    places = ", ".join(f"${number}" for number in range(2, len(values) + 2))
+    db.run(f"INSERT INTO {table} (user_id, {', '.join(values)}) VALUES ($1, {places})", db.user, *values.values())
+    return True
+
+
+def _name(file: File) -> str:
+    """The name of the text that a file without a table of its own becomes."""
+    path, state = file.path, file.path.startswith(_PRIVATE)
+    if (file.own and path.startswith(layout.TRASH)) or (path == layout.COUNTED and file.own):
+        return layout.text_of(path)
+    name = STATE + path.removeprefix(_PRIVATE)
+    if state and file.own != name.startswith(ASIDE):
+        return name
+    is_text = reflections.is_reference(path) or knowledge.is_document(path)
+    return path if is_text else FILES + path
+
+
+def _write_text(db: Database, name: str, body: bytes) -> None:
+    _inserted(db, "texts", name=name, body=body)
+
+
+def _write_lines(db: Database, file: File) -> None:
+    *whole, rest = file.data.split(b"\n")
+    if rest:
+        _write_text(db, FORM + file.path, rest)
+    new = [*whole, *([rest] if rest else [])]
+    if kept.is_transcript(file.path):
+        lines.load(db, file.path, new)
+    else:
+        lines.load_log(db, file.path, new)
+
+
+def _write_log(db: Database, history: Log) -> None:
+    rows = [log.row(operation) for operation in history.numbered]
+    db.insert("log", ("user_id", "number", "op", "ids", "body"), ((db.user, *row) for row in rows))
+    db.run(
+        "UPDATE users SET version = $2, log_size = $3, log_trimmed = $4 WHERE user_id = $1",
+        *(db.user, len(rows), sum(len(row[-1]) for row in rows), history.trimmed),
+    )

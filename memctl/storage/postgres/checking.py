@@ -1,0 +1,206 @@
+"""Finding what is wrong in a user's rows, and repairing what follows from other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from typing import Any
+
+from memctl.core import attachments, kept
+from memctl.core.formats import codec, document
+from memctl.core.models import Memory, Problem
+from memctl.errors import InvalidDataError
+from memctl.storage.postgres import log
+from memctl.storage.postgres import state as states
+from memctl.storage.postgres.escaping import restored
+from memctl.storage.postgres.schema import SCHEMA
+from memctl.storage.postgres.storage import PostgresStorage
+from memctl.storage.postgres.transactions import CHANGE, LOCKED, SNAPSHOT, Database
+
+RECORD, PURGED, MISSING, LOG, TORN, ATTACHMENT, INDEX, RIGHTS = (
+    "bad-record", "purged", "missing-reflection", "log", "torn", "attachment", "index", "permission",
+)  # fmt: skip
+"""Codes of problems, as `doctor` names them."""
+
+REBUILD, RECOUNT = "rebuild the index", "count it again"
+
+
+def findings(storage: PostgresStorage, *, deep: bool) -> list[Problem]:
+    """What is wrong, as of one moment.
+
+    Args:
+        deep: also compare the index with a rebuild, during which nobody else can write.
+    """
+    db = storage.db
+    with db.transaction(SNAPSHOT):
+        problems = [*_records(storage), *_log(db), *_attachments(db), *_index(db), *_rights(db)]
+    if deep and not any(problem.code == INDEX for problem in problems) and (difference := _difference(storage)):
+        problems.append(Problem("index", difference, fix=REBUILD, code=INDEX))
+    return problems
+
+
+# The truth
+
+
+def _records(storage: PostgresStorage) -> Iterator[Problem]:
+    db = storage.db
+    texts = {restored(name) for (name,) in db.rows("SELECT name FROM texts WHERE user_id = $1", db.user)}
+    purged = storage.view().tombstones
+    for name, raw in db.rows("SELECT memory_id, raw FROM memories WHERE user_id = $1 ORDER BY memory_id", db.user):
+        place = f"memory {restored(name)}"
+        try:
+            memory = document.decode_raw(raw)
+        except InvalidDataError as problem:
+            yield Problem(place, f"is unreadable: {problem.reason}", code=RECORD)
+            continue
+        for message, code in _of_record(memory, restored(name), texts, purged):
+            yield Problem(place, message, code=code)
+
+
+def _of_record(
+    memory: Memory, name: str, texts: AbstractSet[str], purged: AbstractSet[str]
+) -> Iterator[tuple[str, str]]:
+    if memory.memory_id != name:
+        yield f"says that its id is {memory.memory_id!r}", RECORD
+    if name in purged:
+        yield "was purged, and is here again", PURGED
+    if memory.summary_md_ref and memory.summary_md_ref not in texts:
+        yield f"refers to {memory.summary_md_ref}, which does not exist", MISSING
+
+
+def _log(db: Database) -> Iterator[Problem]:
+    """Operations that cannot be read, and numbers about the log that are wrong."""
+    newest = size = 0
+    for number, body in db.rows("SELECT number, body FROM log WHERE user_id = $1 ORDER BY number", db.user):
+        newest, size = number, size + len(body)
+        try:
+            log.operation(body)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            yield Problem(f"operation {number}", "is unreadable", code=LOG)
+    version, noted = db.row("SELECT version, log_size FROM users WHERE user_id = $1", db.user) or (0, 0)
+    if version < newest or noted != size:
+        yield Problem("log", "its size or its last number is not what is noted", fix=RECOUNT, code=LOG)
+
+
+def _attachments(db: Database) -> Iterator[Problem]:
+    """Attachments that messages name and that are missing, and unreadable lines."""
+    there = {name for (name,) in db.rows("SELECT name FROM attachments WHERE user_id = $1", db.user)}
+    sql = "SELECT seq, message_id, line FROM messages WHERE user_id = $1 ORDER BY seq"
+    for seq, name, data in db.rows(sql, db.user):
+        line = next(kept.lines(data), None)
+        if line is None:
+            yield Problem(f"line {seq} of the transcripts", "is unreadable", code=TORN)
+        elif line.message and any(each not in there for each in attachments.names_in(line.message)):
+            yield Problem(f"message {restored(name)}", "its large text is missing", code=ATTACHMENT)
+
+
+# What is derived
+
+
+_WITHOUT_ENTRY = """SELECT count(*) FROM {table} t WHERE user_id = $1
+    AND NOT EXISTS (SELECT FROM entries e WHERE e.user_id = t.user_id AND e.n = t.n)"""
+
+_COUNTS = {
+    **{
+        f"{table} without an entry": _WITHOUT_ENTRY.format(table=table)
+        for table in ("postings", "tags", "links", "vectors", "sketches")
+    },
+    "entries of memories that do not exist": """SELECT count(*) FROM entries e WHERE user_id = $1 AND record
+        AND NOT EXISTS (SELECT FROM memories m WHERE m.user_id = e.user_id AND m.memory_id = e.ref)""",
+    "memories without an entry": """SELECT count(*) FROM memories m WHERE user_id = $1 AND NOT EXISTS
+        (SELECT FROM entries e WHERE e.user_id = m.user_id AND e.path = 'memory.json' AND e.ref = m.memory_id)""",
+    "entries of texts that do not exist": """SELECT count(*) FROM entries e WHERE user_id = $1 AND part <> 2
+        AND NOT record AND NOT EXISTS (SELECT FROM texts t WHERE t.user_id = e.user_id AND t.name = e.path)""",
+    "entries of messages that do not exist": """SELECT count(*) FROM entries e WHERE user_id = $1 AND part = 2
+        AND NOT EXISTS (SELECT FROM messages m WHERE m.user_id = e.user_id AND m.seq = e.line AND NOT m.deletes)""",
+    "entries whose terms are not all there": """SELECT count(*) FROM entries e WHERE user_id = $1 AND size <>
+        (SELECT coalesce(sum(tf), 0) FROM postings p WHERE p.user_id = e.user_id AND p.n = e.n)""",
+    "entries whose vector is missing": """SELECT count(*) FROM entries e WHERE user_id = $1 AND embedded
+        AND NOT EXISTS (SELECT FROM vectors v WHERE v.user_id = e.user_id AND v.n = e.n)""",
+}
+
+_NOTED = """SELECT count(*) FILTER (WHERE part = 1), count(*) FILTER (WHERE part = 2),
+    count(*) FILTER (WHERE part = 3), coalesce(sum(size), 0)::bigint, count(*) FILTER (WHERE embedded)
+    FROM entries WHERE user_id = $1"""
+
+
+def _index(db: Database) -> Iterator[Problem]:
+    wrong = [f"{count} {what}" for what, sql in _COUNTS.items() if (count := db.value(sql, db.user))]
+    state = states.read(db)
+    noted = (state.memories, state.messages, state.documents, state.size, state.vectors)
+    if tuple(db.row(_NOTED, db.user) or ()) != noted:
+        wrong.append("its counts are not what is noted")
+    if stale := [name for name, digest, raw in db.rows(_HASHES, db.user) if digest != codec.digest(raw)]:
+        wrong.append(f"{len(stale)} entries of an earlier state of a memory")
+    yield from (Problem("index", message, fix=REBUILD, code=INDEX) for message in wrong)
+
+
+_HASHES = """SELECT e.ref, e.hash, m.raw FROM entries e JOIN memories m ON m.user_id = e.user_id AND m.memory_id = e.ref
+WHERE e.user_id = $1 AND e.record"""
+
+
+class _TakenBack(Exception):
+    """Ends a transaction that is to change nothing."""
+
+
+def _difference(storage: PostgresStorage) -> str:
+    """How the index differs from a rebuild, which is taken back; empty if it does not."""
+    found: list[Mapping[str, Any]] = []
+    with suppress(_TakenBack), storage.db.transaction(CHANGE):
+        found.append(_contents(storage.db))
+        storage.rebuild_in_transaction()
+        found.append(_contents(storage.db))
+        raise _TakenBack
+    mine, theirs = found
+    wrong = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
+    return f"{len(wrong)} entries differ from a rebuild, {restored(wrong[0])} first" if wrong else ""
+
+
+def _contents(db: Database) -> dict[str, Any]:
+    terms = """SELECT md5(string_agg(p.term || p.tf, ' ' ORDER BY p.term)) FROM postings p
+        WHERE p.user_id = e.user_id AND p.n = e.n"""
+    sql = f"""SELECT e.path || '/' || e.ref, e.hash, e.digest, e.line, e.size, ({terms}) FROM entries e
+        WHERE user_id = $1"""
+    return {name: rest for name, *rest in db.rows(sql, db.user)}
+
+
+# Rights
+
+
+_UNGUARDED = f"""SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = '{SCHEMA}'
+    AND relkind = 'r' AND relname NOT IN ('settings', 'migrations') AND NOT (relrowsecurity AND relforcerowsecurity)"""
+
+_BYPASSES = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+
+_INVALID = f"""SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
+    JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = '{SCHEMA}' AND NOT indisvalid"""
+
+
+def _rights(db: Database) -> Iterator[Problem]:
+    for (table,) in db.rows(_UNGUARDED):
+        yield Problem(f"table {table}", "has no row-level security: any user's rows can be read", code=RIGHTS)
+    if db.value(_BYPASSES):
+        message = "bypasses row-level security; use a role that may not: `memctl init ADDRESS --grant ROLE`"
+        yield Problem("the role of the address", message, code=RIGHTS)
+    for (name,) in db.rows(_INVALID):
+        yield Problem(f"index {name}", "was not completed; its owner drops it, or runs REINDEX", code=INDEX)
+
+
+# Repairs
+
+
+def repair(storage: PostgresStorage, problems: Sequence[Problem]) -> list[Problem]:
+    """Repair the problems that have a `fix`; returns them."""
+    fixable = [problem for problem in problems if problem.fix]
+    if any(problem.fix == RECOUNT for problem in fixable):
+        with storage.db.transaction(LOCKED):
+            storage.db.run(_RECOUNT, storage.user)
+    if any(problem.fix == REBUILD for problem in fixable):
+        storage.reindex()
+    return fixable
+
+
+_RECOUNT = """UPDATE users u SET log_size = (SELECT coalesce(sum(octet_length(body)), 0) FROM log l
+    WHERE l.user_id = u.user_id), version = greatest(version, (SELECT coalesce(max(number), 0) FROM log l
+    WHERE l.user_id = u.user_id)) WHERE user_id = $1"""

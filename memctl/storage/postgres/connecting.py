@@ -1,0 +1,271 @@
+"""Connections to a database: a few for each process, opened when they are needed, and none that is broken.
+
+(Not psycopg-pool: its threads connect in the background and log why they cannot, so that a caller learns only that time
+is up; and a command that asks one question should start no threads.)
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Condition
+from time import monotonic
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import psycopg
+from psycopg import errors as sql
+from psycopg.types.string import StrDumperUnknown
+
+from memctl.errors import (
+    DatabaseError,
+    InvalidDataError,
+    LockedError,
+    MemctlError,
+    RefusedError,
+    StorageError,
+)
+from memctl.storage.postgres.address import Address
+from memctl.storage.postgres.escaping import escaped
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+WAITING = 10.0
+"""Seconds for which a caller waits where all connections of the process are in use."""
+
+RETRIED = (sql.SerializationFailure, sql.DeadlockDetected)
+"""Two transactions met: the second begins again."""
+
+
+class _Text(StrDumperUnknown):
+    """Text in the form that any column takes."""
+
+    def dump(self, obj: str) -> bytes:
+        return escaped(obj).encode()
+
+
+class Connections:
+    """The connections of one process to one database. Any number of threads may use it.
+
+    Attributes:
+        vector_schema: where the types of pgvector are; empty until it was looked up.
+        checked: whether the tables were found to be those of this version.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.vector_schema = ""
+        self.checked = False
+        self._idle: list[Connection] = []
+        self._open = 0
+        self._changed = Condition()
+
+    @contextmanager
+    def one(self) -> Iterator[Connection]:
+        """A connection that works, as far as anyone can tell; it is closed where it turned out not to.
+
+        Raises:
+            DatabaseError: there is none to be had.
+        """
+        connection = self._taken()
+        try:
+            yield connection
+        finally:
+            self._give_back(connection)
+
+    def _taken(self) -> Connection:
+        deadline = monotonic() + WAITING
+        with self._changed:
+            while not self._idle and self._open >= self.address.pool_size:
+                if not self._changed.wait(deadline - monotonic()):
+                    hint = "Add `pool_size=` to the address, or close what is not used."
+                    raise DatabaseError(f"all {self._open} connections to {self.address.shown} are in use", hint=hint)
+            if self._idle:
+                return self._idle.pop()
+            self._open += 1
+        try:
+            return connected(self.address)
+        except BaseException:
+            self._closed_one()
+            raise
+
+    def _give_back(self, connection: Connection) -> None:
+        idle = psycopg.pq.TransactionStatus.IDLE
+        if not connection.closed and connection.info.transaction_status != idle:
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+        if connection.closed or connection.info.transaction_status != idle:
+            connection.close()
+            self._closed_one()
+            self.forget_idle()  # the server went away: those that wait here lead nowhere either
+            return
+        with self._changed:
+            self._idle.append(connection)
+            self._changed.notify()
+
+    def _closed_one(self) -> None:
+        with self._changed:
+            self._open -= 1
+            self._changed.notify()
+
+    def forget_idle(self) -> None:
+        """Close the connections that nobody uses."""
+        with self._changed:
+            idle, self._idle = self._idle, []
+            self._open -= len(idle)
+            self._changed.notify_all()
+        for connection in idle:
+            connection.close()
+
+
+_POOLS: dict[tuple[int, str, int, int], Connections] = {}
+
+
+def connections(address: Address) -> Connections:
+    """The connections of this process to a database. (A child that was forked must not use its parent's.)"""
+    if not _POOLS:
+        atexit.register(close_all)
+    key = os.getpid(), address.conninfo, address.pool_size, address.statement_timeout
+    return _POOLS.setdefault(key, Connections(address))
+
+
+def close_all() -> None:
+    """Close what is idle, of this process alone."""
+    for (process, *_), pool in _POOLS.items():
+        if process == os.getpid():
+            pool.forget_idle()
+
+
+def connected(address: Address) -> Connection:
+    """A new connection. Nothing is prepared on it, so that a pooler may share it between transactions.
+
+    Raises:
+        DatabaseError: the server cannot be reached, or lets nobody in.
+    """
+    try:
+        connection = psycopg.connect(
+            address.conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
+        )
+    except (psycopg.Error, UnicodeError) as problem:
+        raise _unconnected(address, problem) from None
+    connection.adapters.register_dumper(str, _Text)
+    return connection
+
+
+# Errors
+
+
+@contextmanager
+def telling(address: Address) -> Iterator[None]:
+    """What the driver says inside is told as an error of memctl's, without what may be secret. Errors that mean "again"
+    are let through."""
+    try:
+        yield
+    except RETRIED:
+        raise
+    except psycopg.Error as problem:
+        raise _named(address, problem) from None
+
+
+def is_lost(connection: Connection) -> bool:
+    """Whether the server, or the way to it, is gone."""
+    return connection.closed or connection.pgconn.status != psycopg.pq.ConnStatus.OK
+
+
+def _unconnected(address: Address, problem: BaseException) -> DatabaseError:
+    said = _said(address, problem)
+    hint = next((hint for pattern, hint in _WHY if re.search(pattern, said)), "")
+    return DatabaseError(f"cannot connect to {address.shown}: {said}", hint=hint or "Is the server running?")
+
+
+_WHY = (
+    (
+        "password|authentication|no pg_hba",
+        "Check user and password: in the address, in PGPASSWORD, or in ~/.pgpass (`chmod 600`).",
+    ),
+    ("role .* does not exist", "Name a role that exists: postgresql://ROLE@HOST/DATABASE."),
+    ("database .* does not exist", "Create it: `createdb NAME`."),
+    ("timeout|timed out", "The server did not answer in time; `connect_timeout=` in the address waits longer."),
+    ("SSL|certificate", "`sslmode=` and `sslrootcert=` in the address say how to use TLS."),
+    ("too many clients|connection slots", "The server takes no more connections; `pool_size=` limits those of memctl."),
+    ("URI|option", "Check the parameters behind the ? of the address."),
+)
+
+
+def _said(address: Address, problem: BaseException) -> str:
+    """What the driver says, in one line, without the password."""
+    if not isinstance(problem, psycopg.Error):
+        return "the address holds characters that are not text"
+    text = (problem.diag.message_primary or str(problem)).strip() or type(problem).__name__
+    lines = [line for line in text.splitlines() if "failed" in line] or text.splitlines()
+    return without_secrets(address, re.sub(r"^(?:.*\bfailed: )?(?:(?:FATAL|ERROR): +)?", "", lines[-1].strip()))
+
+
+def without_secrets(address: Address, text: str) -> str:
+    """The text without the password of an address, however it is written."""
+    parts = urlsplit(address.conninfo)
+    secrets = [parts.netloc.rpartition("@")[0].partition(":")[2]]
+    secrets += [value for name, value in parse_qsl(parts.query) if "password" in name]
+    for form in sorted({form for secret in secrets for form in (secret, unquote(secret)) if form}, key=len):
+        text = text.replace(form, "…")
+    return text
+
+
+def _named(address: Address, problem: psycopg.Error) -> MemctlError:
+    said, shown = _said(address, problem), address.shown
+    for kinds, make in _KINDS:
+        if isinstance(problem, kinds):
+            return make(said, shown)
+    if isinstance(problem, psycopg.OperationalError):
+        return DatabaseError(f"the connection to {shown} was lost: {said}", hint=_LOST)
+    return StorageError(f"the database {shown} refused: {said}", hint="Nothing was changed.")
+
+
+_LOST = "What was acknowledged is saved. Try again in a moment; the next command opens a new connection."
+
+
+def _locked(said: str, shown: str) -> MemctlError:
+    return LockedError(f"somebody else is writing to {shown}", hint="Try again; `lock_timeout` says how long to wait.")
+
+
+def _too_slow(said: str, shown: str) -> MemctlError:
+    if "statement timeout" not in said:
+        return DatabaseError(f"the statement was cancelled: {said}", hint="Nothing was changed. Try again.")
+    hint = "Nothing was changed. `statement_timeout=60s` in the address, or the role's setting, allows more."
+    return DatabaseError(f"the database {shown} took longer than its statement_timeout allows", hint=hint)
+
+
+def _read_only(said: str, shown: str) -> MemctlError:
+    hint = "Write to the primary server; a replica answers questions only."
+    return StorageError(f"the database {shown} is read-only", hint=hint)
+
+
+def _full(said: str, shown: str) -> MemctlError:
+    return StorageError(f"the database {shown} has no room left: {said}", hint="Nothing was changed. Free some space.")
+
+
+def _not_allowed(said: str, shown: str) -> MemctlError:
+    hint = "The owner of the tables grants what is needed: `memctl init ADDRESS --grant ROLE`."
+    return RefusedError(f"the role may not do this in {shown}: {said}", hint=hint)
+
+
+def _no_table(said: str, shown: str) -> MemctlError:
+    return StorageError(f"{shown} has not the tables of memctl: {said}", hint=f"Make them: `memctl init {shown}`.")
+
+
+def _too_large(said: str, shown: str) -> MemctlError:
+    return InvalidDataError(f"the database cannot hold this: {said}", hint="Nothing was changed.")
+
+
+_KINDS = (
+    ((sql.LockNotAvailable,), _locked),
+    ((sql.QueryCanceled,), _too_slow),
+    ((sql.ReadOnlySqlTransaction,), _read_only),
+    ((sql.DiskFull, sql.OutOfMemory, sql.InsufficientResources, sql.ConfigurationLimitExceeded), _full),
+    ((sql.InsufficientPrivilege,), _not_allowed),
+    ((sql.UndefinedTable, sql.InvalidSchemaName, sql.UndefinedColumn), _no_table),
+    ((sql.ProgramLimitExceeded, sql.DataError), _too_large),
+)

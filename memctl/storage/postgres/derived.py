@@ -1,0 +1,334 @@
+"""Writing what is derived: entries, their terms, tags and vectors. Every method is part of the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from memctl.core.formats.document import FILE_NAME
+from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES
+from memctl.core.text import terms
+from memctl.storage.entries import columns
+from memctl.storage.entries.decoding import part_of
+from memctl.storage.entries.rows import Entry, Row
+from memctl.storage.entries.vectors import Packed
+from memctl.storage.postgres.escaping import numbers, restored, short, texts
+from memctl.storage.postgres.state import PARTS, State
+from memctl.storage.postgres.transactions import Database
+
+T = TypeVar("T")
+
+AT_ONCE = 1_000
+"""Entries in one statement."""
+
+FOUND = "e.n, e.path, e.ref, coalesce(e.raw, m.raw, t.body), e.line, e.memory_id, e.layer, e.category"
+FROM = """entries e LEFT JOIN memories m ON e.record AND m.user_id = e.user_id AND m.memory_id = e.ref
+LEFT JOIN texts t ON e.part = 1 AND NOT e.record AND t.user_id = e.user_id AND t.name = e.path"""
+"""The columns of a `Row`, and where they come from: the bytes of memories and reflections are kept once."""
+
+
+def row_of(found: Sequence[Any]) -> Row:
+    n, path, ref, raw, line, memory_id, layer, category = found
+    return Row(n, restored(path), restored(ref), raw or b"", line, restored(memory_id), layer, restored(category))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """An entry as it is in the tables."""
+
+    n: int
+    part: int
+    size: int
+    digest: bytes
+    embedded: bool
+
+
+@dataclass(frozen=True)
+class _New:
+    """An entry as it is going to be."""
+
+    n: int
+    entry: Entry
+    digest: bytes
+    words: Sequence[str]
+    known: _Known | None
+
+    @property
+    def same_words(self) -> bool:
+        return self.known is not None and self.known.digest == self.digest
+
+
+def update(
+    db: Database,
+    state: State,
+    entries: Sequence[Entry],
+    removed: Sequence[tuple[str, str]],
+    vectors: Mapping[tuple[str, str], Packed],
+) -> State:
+    """Put entries, and take others out.
+
+    Args:
+        state: as `state.locked` gives it.
+        removed: entries that go, by path and ref.
+        vectors: of entries, by path and ref; an entry without one waits (`pending`), unless its words are the same.
+
+    Returns:
+        the state afterwards, which the caller writes.
+    """
+    latest = {(entry.path, entry.ref): entry for entry in entries}
+    known = _known(db, [*latest, *removed])
+    state = _take_out(db, state, [known[each] for each in removed if each in known and each not in latest])
+    for some in _batches([*latest.items()], AT_ONCE):
+        state = _put(db, state, [(entry, known.get(place)) for place, entry in some], vectors)
+    return state
+
+
+def _batches(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def _known(db: Database, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], _Known]:
+    sql = """SELECT e.path, e.ref, e.n, e.part, e.size, e.digest, e.embedded
+    FROM unnest($2::text[], $3::text[]) w (path, ref)
+    JOIN entries e ON e.user_id = $1 AND e.path = w.path AND e.ref = w.ref"""
+    found: dict[tuple[str, str], _Known] = {}
+    for some in _batches(places, AT_ONCE * 10):
+        rows = db.rows(sql, db.user, texts(path for path, _ in some), texts(ref for _, ref in some))
+        found |= {(restored(path), restored(ref)): _Known(*rest) for path, ref, *rest in rows}
+    return found
+
+
+_TABLES = ("entries", "postings", "tags", "links", "vectors", "sketches")
+
+
+def _take_out(db: Database, state: State, gone: Sequence[_Known]) -> State:
+    if not gone:
+        return state
+    keys = numbers(each.n for each in gone)
+    for table in _TABLES:
+        db.run(f"DELETE FROM {table} WHERE user_id = $1 AND n = ANY($2::int[])", db.user, keys)
+    return _counted(state, [], gone)
+
+
+def _counted(state: State, new: Sequence[_New], gone: Sequence[_Known]) -> State:
+    """The state with the sizes of what came and went."""
+    parts = Counter(part_of(each.entry.path) for each in new if each.known is None)
+    parts.subtract(_NAMES[each.part] for each in gone)
+    size = sum(len(each.words) for each in new) - sum(each.known.size for each in new if each.known)
+    return replace(
+        state,
+        memories=state.memories + parts[MEMORIES],
+        messages=state.messages + parts[MESSAGES],
+        documents=state.documents + parts[DOCUMENTS],
+        size=state.size + size - sum(each.size for each in gone),
+        vectors=state.vectors - sum(each.embedded for each in gone),
+    )
+
+
+_NAMES = {number: name for name, number in PARTS.items()}
+
+
+def _put(
+    db: Database,
+    state: State,
+    entries: Sequence[tuple[Entry, _Known | None]],
+    vectors: Mapping[tuple[str, str], Packed],
+) -> State:
+    new = []
+    for entry, known in entries:
+        n = known.n if known else state.next_n
+        state = state if known else replace(state, next_n=n + 1)
+        new.append(_New(n, entry, _digest(entry), terms.prepared(entry.searched).split(), known))
+    packed = {each.n: vectors[place] for each in new if (place := (each.entry.path, each.entry.ref)) in vectors}
+    _clear(db, [each for each in new if each.known], packed)
+    _put_entries(db, new, packed)
+    _put_names(db, "tags", "tag", [(each.n, short(tag)) for each in new for tag in _tags(each.entry)])
+    _put_names(db, "links", "target", [(each.n, short(name)) for each in new for name in columns.names(each.entry)])
+    _put_postings(db, [each for each in new if not each.same_words])
+    put_vectors(db, {each.n: PARTS[part_of(each.entry.path)] for each in new}, packed)
+    before = sum(each.known.embedded for each in new if each.known)
+    after = sum(_is_embedded(each, packed) for each in new)
+    return replace(_counted(state, new, []), vectors=state.vectors + after - before)
+
+
+def _digest(entry: Entry) -> bytes:
+    """Of all words by which an entry is found, which its terms and vector depend on."""
+    text = f"{entry.text}\0{entry.dated}".encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=12).digest()
+
+
+def _is_embedded(new: _New, packed: Mapping[int, Packed]) -> bool:
+    return new.n in packed or (new.same_words and new.known is not None and new.known.embedded)
+
+
+def _clear(db: Database, changed: Sequence[_New], packed: Mapping[int, Packed]) -> None:
+    """Take out what belongs to entries that are about to be replaced."""
+    if not changed:
+        return
+    every, other = numbers(each.n for each in changed), numbers(each.n for each in changed if not each.same_words)
+    embedded = numbers(each.n for each in changed if not each.same_words or each.n in packed)
+    rows = ("tags", every), ("links", every), ("postings", other), ("vectors", embedded), ("sketches", embedded)
+    for table, keys in rows:
+        db.run(f"DELETE FROM {table} WHERE user_id = $1 AND n = ANY($2::int[])", db.user, keys)
+
+
+# Entries: the columns of the index of a folder, with what is different here
+
+_COLUMNS = tuple(columns.NAMES.split(", "))
+_TEXTS = frozenset(
+    ("path", "ref", "hash", "layer", "category", "kind", "status", "memory_id", "text_hash", "summary_ref", "fact_key",
+     "external_id", "superseded_by", "session_id", "speaker", "source", "session")
+)  # fmt: skip
+_FLAGS = frozenset(("pinned", "needs_revision", "asks", "stands"))
+_SHORT = _TEXTS - {"path", "ref", "memory_id", "superseded_by"}
+_LEFT_OUT = frozenset(("raw", "problem"))
+_KEPT = tuple(name for name in _COLUMNS if name not in _LEFT_OUT)
+_OWN = ("n", "part", "record", "digest", "embedded", "size", "raw")
+
+
+def _type(name: str) -> str:
+    if name in _TEXTS:
+        return "text"
+    if name in _FLAGS or name in ("record", "embedded"):
+        return "bool"
+    if name in ("digest", "raw"):
+        return "bytea"
+    return {"line": "bigint", "length": "int", "n": "int", "part": "int", "size": "int"}.get(name, "float8")
+
+
+_NAMED = (*_OWN, *_KEPT)
+_PUT = f"""INSERT INTO entries (user_id, {", ".join(_NAMED)})
+SELECT $1, u.* FROM unnest({", ".join(f"${at}::{_type(name)}[]" for at, name in enumerate(_NAMED, 2))}) u
+ON CONFLICT (user_id, n) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _NAMED[1:])}"""
+
+
+def _put_entries(db: Database, new: Sequence[_New], packed: Mapping[int, Packed]) -> None:
+    rows = [_entry_row(each, _is_embedded(each, packed)) for each in new]
+    arrays = [_array(_type(name), name, [row[name] for row in rows]) for name in _NAMED]
+    db.run(_PUT, db.user, *arrays)
+
+
+def _entry_row(new: _New, embedded: bool) -> dict[str, Any]:
+    entry, part = new.entry, part_of(new.entry.path)
+    length = sum(not term.startswith("§") for term in new.words)
+    row = dict(zip(_COLUMNS, columns.values(entry, length), strict=True))
+    kept = part == MEMORIES  # `memories` or `texts` has the bytes
+    return row | {
+        "n": new.n, "part": PARTS[part], "record": entry.path == FILE_NAME, "digest": new.digest,
+        "embedded": embedded, "size": len(new.words), "raw": None if kept else entry.raw,
+    }  # fmt: skip
+
+
+def _array(kind: str, name: str, values: Sequence[Any]) -> str:
+    if kind == "text":
+        shortened = (short(v) if v is not None and name in _SHORT else v for v in values)
+        return texts(shortened)
+    if kind == "bool":
+        return f"{{{','.join('t' if v else 'f' for v in values)}}}"
+    if kind == "bytea":
+        return f"{{{','.join('NULL' if v is None else _bytes(v) for v in values)}}}"
+    return f"{{{','.join('NULL' if v is None else repr(v) for v in values)}}}"
+
+
+def _bytes(value: bytes) -> str:
+    return f'"\\\\x{value.hex()}"'
+
+
+def _tags(entry: Entry) -> Iterable[str]:
+    return entry.memory.tags if entry.memory else ()
+
+
+def _put_names(db: Database, table: str, column: str, pairs: Sequence[tuple[int, str]]) -> None:
+    """What entries can be listed by, by their keys."""
+    if pairs:
+        sql = f"""INSERT INTO {table} (user_id, n, {column}) SELECT $1, u.* FROM unnest($2::int[], $3::text[]) u
+        ON CONFLICT DO NOTHING"""
+        db.run(sql, db.user, numbers(n for n, _ in pairs), texts(name for _, name in pairs))
+
+
+def _put_postings(db: Database, new: Iterable[_New]) -> None:
+    words: list[str] = []
+    keys: list[int] = []
+    times: list[int] = []
+    sizes: list[int] = []
+    parts: list[int] = []
+    for each in new:
+        counts = Counter(each.words)
+        words += counts
+        times += counts.values()
+        keys += [each.n] * len(counts)
+        sizes += [len(each.words)] * len(counts)
+        parts += [PARTS[part_of(each.entry.path)]] * len(counts)
+    if words:
+        sql = """INSERT INTO postings (user_id, term, n, tf, size, part) SELECT $1, u.*
+        FROM unnest(string_to_array($2, ' '), $3::int[], $4::int[], $5::int[], $6::int[]) u"""
+        db.run(sql, db.user, " ".join(words), *map(numbers, (keys, times, sizes, parts)))
+
+
+def put_vectors(db: Database, parts: Mapping[int, int], packed: Mapping[int, Packed]) -> None:
+    """Store vectors, where there are none yet.
+
+    Args:
+        parts: of the entries, by their keys.
+    """
+    from memctl.storage.postgres.vectors import literal, norm, sketch
+
+    if not packed:
+        return
+    filled = [n for n in packed if packed[n].vector]
+    keys, kinds = numbers(packed), numbers(parts[n] for n in packed)
+    norms = f"{{{','.join(repr(norm(v.vector)) if v.vector else 'NULL' for v in packed.values())}}}"
+    found = texts(literal(v.vector) if v.vector else None for v in packed.values())
+    db.run(
+        """INSERT INTO vectors (user_id, n, part, norm, vector) SELECT $1, u.n, u.part, u.norm, u.vector::halfvec
+        FROM unnest($2::int[], $3::int[], $4::float8[], $5::text[]) u (n, part, norm, vector)""",
+        *(db.user, keys, kinds, norms, found),
+    )
+    db.run(
+        """INSERT INTO sketches (user_id, n, part, sketch) SELECT $1, u.n, u.part, u.sketch::varbit
+        FROM unnest($2::int[], $3::int[], $4::text[]) u (n, part, sketch)""",
+        *(db.user, numbers(filled), numbers(parts[n] for n in filled), texts(sketch(packed[n].sketch) for n in filled)),
+    )
+
+
+# What waits for vectors
+
+
+def pending(db: Database, limit: int) -> list[tuple[Row, str, int]]:
+    """Entries without a vector, with what tells whether they are still the same, and their parts."""
+    sql = f"""SELECT {FOUND}, e.hash, e.part FROM {FROM} WHERE e.user_id = $1 AND NOT e.embedded ORDER BY e.n
+    LIMIT {limit}"""
+    return [(row_of(found), digest, part) for *found, digest, part in db.rows(sql, db.user)]
+
+
+def pending_count(db: Database) -> int:
+    return int(db.value("SELECT count(*) FROM entries WHERE user_id = $1 AND NOT embedded", db.user))
+
+
+def put_pending(db: Database, state: State, made: Sequence[tuple[Row, str, int, Packed]]) -> State:
+    """Store vectors that were made outside of any transaction; an entry that changed meanwhile keeps waiting."""
+    sql = """UPDATE entries e SET embedded = true FROM unnest($2::int[], $3::text[]) u (n, hash)
+    WHERE e.user_id = $1 AND e.n = u.n AND e.hash = u.hash AND NOT e.embedded RETURNING e.n"""
+    keys, hashes = numbers(row.key for row, *_ in made), texts(digest for _, digest, *_ in made)
+    same = {n for (n,) in db.rows(sql, db.user, keys, hashes)}
+    parts = {row.key: part for row, _, part, _ in made}
+    put_vectors(db, parts, {row.key: packed for row, _, _, packed in made if row.key in same})
+    return replace(state, vectors=state.vectors + len(same))
+
+
+def forget_vectors(db: Database, state: State, identity: str) -> State:
+    """Drop all vectors, and note whose will come: those of two models never mix."""
+    for table in ("vectors", "sketches"):
+        db.run(f"DELETE FROM {table} WHERE user_id = $1", db.user)
+    db.run("UPDATE entries SET embedded = false WHERE user_id = $1 AND embedded", db.user)
+    return replace(state, model=identity, vectors=0)
+
+
+def clear(db: Database, state: State) -> State:
+    """Drop all that is derived."""
+    for table in _TABLES:
+        db.run(f"DELETE FROM {table} WHERE user_id = $1", db.user)
+    return State(version=state.version)

@@ -1,0 +1,185 @@
+"""Erasing memories from every table of a user's, by the rules of a folder: a row is a file there, or a line of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memctl.core import kept, mentions, operations, times
+from memctl.core.formats import codec, document
+from memctl.core.models import Change, Memory, TextEdit
+from memctl.core.names import FEEDBACK
+from memctl.core.operations import Operation
+from memctl.storage.files import layout
+from memctl.storage.files.erasing import carrying_out, logs, records
+from memctl.storage.files.erasing.carrying_out import OPERATIONS, RECEIPTS
+from memctl.storage.files.erasing.erasure import Erasure
+from memctl.storage.files.transcripts import ATTACHMENTS
+from memctl.storage.postgres import lines, log
+from memctl.storage.postgres.carrying import FILES, FORM, STATE
+from memctl.storage.postgres.escaping import restored
+from memctl.storage.postgres.indexing import Indexing
+from memctl.storage.postgres.lines import TRANSCRIPTS
+from memctl.storage.postgres.transactions import Database
+from memctl.storage.postgres.view import PostgresView
+from memctl.storage.postgres.writing import dumped, put_memories, remove_memories
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row with text, memories apart.
+
+    Args:
+        key: its primary key, after the user.
+        path: the file that would hold it in a folder.
+        place: what a person would look for: the file, or the message.
+    """
+
+    table: str
+    key: tuple[Any, ...]
+    path: str
+    data: bytes
+    place: str
+
+
+@dataclass(frozen=True)
+class _Table:
+    keys: tuple[str, ...]
+    data: str
+    path: str
+    """An expression in SQL."""
+
+
+_TABLES = {
+    "texts": _Table(("name",), "body", "name"),
+    "lines": _Table(("log", "number"), "line", "log"),
+    "messages": _Table(("seq",), "line", "log"),
+    "attachments": _Table(("name",), "body", f"'{ATTACHMENTS}' || name || '.txt'"),
+    "sessions": _Table(("session_id",), "body", "'sessions/' || session_id || '.json'"),
+    "offloads": _Table(("session_id", "name"), "body", "'sessions/' || session_id || '.d/' || name || '.txt'"),
+    "queue": _Table(
+        ("session_id", "queue_id"), "body", "'sessions/pending/' || session_id || '.' || queue_id || '.json'"
+    ),
+    "receipts": _Table(("seq",), "body", f"'{RECEIPTS[0]}'"),
+    "log": _Table(("number",), "body", f"'{OPERATIONS}'"),
+}
+"""The tables with the truth; all others are derived from these and from `memories`."""
+
+
+def rows(db: Database) -> Iterator[Row]:
+    """Every row with text of the user's, messages in the order of their receipt."""
+    for name, table in _TABLES.items():
+        keys = ", ".join(table.keys)
+        about = "message_id" if name == "messages" else "''"
+        sql = f"SELECT {table.path}, {about}, {table.data}, {keys} FROM {name} WHERE user_id = $1 ORDER BY {keys}"
+        for path, message, data, *key in db.rows(sql, db.user):
+            place = _path(name, restored(path))
+            said = f"message {restored(message)}" if message else place
+            yield Row(name, tuple(key), place, _as_in_a_folder(data) if name == "log" else data, said)
+
+
+def _path(table: str, name: str) -> str:
+    if table != "texts" or name.startswith(FORM):
+        return name
+    return layout.path_of(f"{layout.PRIVATE}{name}" if name.startswith(STATE) else name.removeprefix(FILES))
+
+
+def _as_in_a_folder(body: bytes) -> bytes:
+    value = operations.to_json(log.operation(body), layout.path_of)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def left_of(row: Row, what: Erasure) -> bytes | None:
+    """What an erasure leaves of a row: the same bytes, others, or None if the row goes."""
+    if row.path in what.paths or row.path == FORM + document.FILE_NAME:
+        return None  # the form of a file holds what was between its records
+    if row.path.startswith(FORM):
+        path = row.path.removeprefix(FORM)
+        line = replace(row, table="messages" if kept.is_transcript(path) else "lines", path=path)
+        return row.data if left_of(line, what) == row.data else None
+    if row.table == "messages":
+        return logs.said(row.path, row.data, what).rstrip(b"\n") or None
+    if row.path == FEEDBACK or row.path.startswith(layout.PRIVATE):
+        return carrying_out.cleaned(row.path, row.data, what).rstrip(b"\n" * (row.table != "texts")) or None
+    return row.data
+
+
+def records_left(view: PostgresView, what: Erasure) -> tuple[dict[str, Memory], list[str]]:
+    """The memories that lose a reference, and the ids of those that go."""
+    concerned = [(name, raw) for name, raw in view.raw_records() if mentions.may_be_in(raw, what.named)]
+    gone = [name for name, _ in concerned if name in what.named]
+    stay = ((name, document.decode_raw(raw)) for name, raw in concerned if name not in what.named)
+    unlinked = {name: (memory, mentions.unlinked(memory, what.named)) for name, memory in stay}
+    return {name: new for name, (before, new) in unlinked.items() if new != before}, gone
+
+
+def lock_everything(db: Database) -> None:
+    """Wait for everybody who writes sessions and transcripts; the user's row is locked already. Only then can be read
+    what they have written."""
+    for (name,) in db.rows("SELECT session_id FROM sessions WHERE user_id = $1 ORDER BY session_id", db.user):
+        db.lock(f"sessions/{name}")
+    db.lock(TRANSCRIPTS)
+
+
+def erase(db: Database, view: PostgresView, indexing: Indexing, what: Erasure, now: datetime, log_limit: int) -> None:
+    """Remove every trace. The user's row is locked, and `lock_everything` was called."""
+    changed = [(row, new) for row in rows(db) if (new := left_of(row, what)) != row.data]
+    for row, new in changed:
+        _write(db, row, new)
+    memories, gone = records_left(view, what)
+    raws = {name: codec.dump(codec.encode(memory)).encode() for name, memory in memories.items()}
+    put_memories(db, raws)
+    remove_memories(db, gone)
+    _note(db, view, what, now, log_limit)
+    edits = tuple(TextEdit(*_edit(row, new)) for row, new in changed if row.table == "texts")
+    said = [name for row, _ in changed if row.table == "messages" and (name := _message(row.data))]
+    indexing.index(Change("purge", puts=tuple(memories.values()), removes=tuple(gone), texts=edits), raws, said)
+
+
+def _edit(row: Row, new: bytes | None) -> tuple[str, bytes, bytes | None]:
+    return restored(row.key[0]), row.data, new
+
+
+def _message(line: bytes) -> str:
+    read = next(kept.lines(line), None)
+    return read.message.message_id if read and read.message else ""
+
+
+def _write(db: Database, row: Row, new: bytes | None) -> None:
+    table = _TABLES[row.table]
+    condition = " AND ".join(["user_id = $1", *(f"{name} = ${at}" for at, name in enumerate(table.keys, 2))])
+    if new is None:
+        db.run(f"DELETE FROM {row.table} WHERE {condition}", db.user, *row.key)
+        return
+    values = _values(row, new)
+    names = ", ".join(f"{name} = ${at}{cast}" for at, (name, cast) in enumerate(values, len(row.key) + 2))
+    db.run(f"UPDATE {row.table} SET {names} WHERE {condition}", db.user, *row.key, *values.values())
+
+
+def _values(row: Row, new: bytes) -> Mapping[tuple[str, str], Any]:
+    """The columns of a row that change, each with the type of its value where it needs one."""
+    if row.table == "messages":
+        return dict(zip(lines.COLUMNS, lines.row(row.path, new), strict=True))
+    if row.table == "lines":
+        return {("line", ""): new, ("digest", ""): lines.digest(new)}
+    if row.table == "log":
+        operation = operations.from_json(json.loads(new.decode("utf-8", "surrogatepass")), layout.text_of)
+        *_, ids, body = log.row(operation)
+        return {("ids", "::text[]"): ids, ("body", ""): body}
+    return {(_TABLES[row.table].data, ""): new}
+
+
+def _note(db: Database, view: PostgresView, what: Erasure, now: datetime, log_limit: int) -> None:
+    """Note the purge, by ids alone, and the tombstones."""
+    header = dict(records.header_without(view.header, what.named))
+    header[document.TOMBSTONES] = sorted(document.tombstones(view.header) | what.named)
+    sql = """UPDATE users SET version = version + 1, header = $2,
+    log_size = (SELECT coalesce(sum(octet_length(body)), 0)
+    FROM log WHERE user_id = $1) WHERE user_id = $1 RETURNING version"""
+    number = db.value(sql, db.user, dumped(header))
+    erases = what.ids, what.files
+    noted = Operation(operations.new_id(now), times.to_text(now), "purge", (), (), erases=erases, number=number)
+    log.write(db, noted, log_limit)

@@ -1,0 +1,176 @@
+"""What is derived, brought up to date with the truth: after a change, after messages came, or from the beginning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memctl.core.formats import document, knowledge, reflections
+from memctl.core.formats.document import FILE_NAME
+from memctl.core.models import Change, Memory
+from memctl.errors import InvalidDataError
+from memctl.providers.base import Embedder
+from memctl.storage.entries.making import passage_entries, record_entry, reflection_entry
+from memctl.storage.entries.rows import Entry
+from memctl.storage.entries.vectors import Packed, pack
+from memctl.storage.ports.storage import Progress
+from memctl.storage.postgres import derived
+from memctl.storage.postgres import state as states
+from memctl.storage.postgres.escaping import restored, texts
+from memctl.storage.postgres.messages import PostgresMessages
+from memctl.storage.postgres.schema import RULES
+from memctl.storage.postgres.state import State
+from memctl.storage.postgres.transactions import Database
+
+AT_ONCE = 1_000
+"""Lines of transcripts that are taken in with one transaction; entries that are made before they are written."""
+
+EMBED_BATCH = 256
+
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """Writes what is derived for one user; each method is part of the caller's transaction."""
+
+    db: Database
+    messages: PostgresMessages
+    embedder: Embedder | None
+
+    def index(self, change: Change, raws: Mapping[str, bytes], message_ids: Sequence[str]) -> None:
+        """Index what a change has written.
+
+        Args:
+            raws: of the records put, by id.
+            message_ids: messages that it deleted, or brought back.
+        """
+        state = self._ready(states.locked(self.db))
+        entries = [record_entry(memory, raws[memory.memory_id]) for memory in change.puts]
+        removed = [(FILE_NAME, name) for name in change.removes]
+        problems: dict[str, str] = json.loads(state.problems)
+        for edit in change.texts:
+            if is_searched(edit.name):
+                made, problems[edit.name] = _of_text(edit.name, edit.after)
+                entries += made
+                removed += self._stale({edit.name}, made)
+        of_messages = self.messages.entries_of(message_ids)
+        removed += self._stale_messages(message_ids, of_messages)
+        state = replace(state, problems=json.dumps({name: why for name, why in problems.items() if why}))
+        states.write(self.db, self._updated(state, [*entries, *of_messages], removed))
+
+    def take_in_messages(self) -> bool:
+        """Index the next lines of transcripts; returns whether there were any."""
+        state = self._ready(states.locked(self.db))
+        sql = "SELECT seq, message_id FROM messages WHERE user_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+        rows = self.db.rows(sql, self.db.user, state.messages_to, AT_ONCE)
+        if not rows:
+            return False
+        ids = [*dict.fromkeys(restored(name) for _, name in rows if name)]
+        entries = self.messages.entries_of(ids)
+        state = self._updated(state, entries, self._stale_messages(ids, entries))
+        states.write(self.db, replace(state, messages_to=rows[-1][0]))
+        return True
+
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Drop all that is derived, and make it from the truth."""
+        state = derived.clear(self.db, states.locked(self.db))
+        state = self._ready(replace(state, rules=RULES))
+        problems: dict[str, str] = {}
+        done = 0
+        for entries in _chunks(self._everything(problems)):
+            if progress:
+                progress("indexing", done, done + len(entries))
+            state = self._updated(state, entries, [])
+            done += len(entries)
+        last = self.db.value("SELECT coalesce(max(seq), 0) FROM messages WHERE user_id = $1", self.db.user)
+        states.write(self.db, replace(state, problems=json.dumps(problems), messages_to=last))
+
+    def _everything(self, problems: dict[str, str]) -> Iterator[Entry]:
+        """All that can be found, memories first; what cannot be read is noted in `problems`."""
+        memories = sorted(self._memories(problems), key=lambda pair: _order(pair[0]))
+        yield from (record_entry(memory, raw) for memory, raw in memories)
+        sql = "SELECT name, body FROM texts WHERE user_id = $1 ORDER BY name"
+        for name, body in self.db.rows(sql, self.db.user):
+            if is_searched(name := restored(name)):
+                made, why = _of_text(name, body)
+                problems |= {name: why} if why else {}
+                yield from made
+        sql = "SELECT DISTINCT message_id, min(seq) FROM messages WHERE user_id = $1 AND message_id <> '' GROUP BY 1"
+        ids = [restored(name) for name, _ in self.db.rows(f"{sql} ORDER BY 2", self.db.user)]
+        for start in range(0, len(ids), AT_ONCE):
+            yield from self.messages.entries_of(ids[start : start + AT_ONCE])
+
+    def _memories(self, problems: dict[str, str]) -> Iterator[tuple[Memory, bytes]]:
+        for name, raw in self.db.rows("SELECT memory_id, raw FROM memories WHERE user_id = $1", self.db.user):
+            try:
+                yield document.decode_raw(raw), raw
+            except InvalidDataError as problem:
+                problems[f"memory {restored(name)}"] = problem.message
+
+    def _ready(self, state: State) -> State:
+        """The state; where nothing is in it yet, of the present model."""
+        empty = not state.total and not state.model
+        return replace(state, model=self.embedder.identity) if empty and self.embedder else state
+
+    def _updated(self, state: State, entries: Sequence[Entry], removed: Sequence[Place]) -> State:
+        return derived.update(self.db, state, entries, removed, self._vectors(state, entries))
+
+    def _vectors(self, state: State, entries: Sequence[Entry]) -> dict[Place, Packed]:
+        """The vectors of entries. A slow model makes them later, outside of any transaction."""
+        if self.embedder is None or self.embedder.slow or state.model != self.embedder.identity:
+            return {}
+        packed: dict[Place, Packed] = {}
+        for start in range(0, len(entries), EMBED_BATCH):
+            batch = entries[start : start + EMBED_BATCH]
+            vectors = self.embedder.embed([entry.text for entry in batch])
+            packed |= {(e.path, e.ref): pack(vector) for e, vector in zip(batch, vectors, strict=True)}
+        return packed
+
+    def _stale(self, paths: set[str], made: Sequence[Entry]) -> list[Place]:
+        """Entries of some texts that these no longer have."""
+        sql = "SELECT path, ref FROM entries WHERE user_id = $1 AND path = ANY($2::text[])"
+        known = [(restored(path), restored(ref)) for path, ref in self.db.rows(sql, self.db.user, texts(paths))]
+        return [place for place in known if place not in {(entry.path, entry.ref) for entry in made}]
+
+    def _stale_messages(self, ids: Sequence[str], made: Sequence[Entry]) -> list[Place]:
+        """Entries of some messages that these no longer have."""
+        sql = """SELECT e.path, e.ref FROM unnest($2::text[]) w (id) JOIN entries e ON e.user_id = $1 AND e.part = 2
+        AND (e.ref = w.id OR (e.ref >= w.id || '#' AND e.ref < w.id || '$'))"""
+        rows = self.db.rows(sql, self.db.user, texts(ids)) if ids else []
+        known = [(restored(path), restored(ref)) for path, ref in rows]
+        return [place for place in known if place not in {(entry.path, entry.ref) for entry in made}]
+
+
+def is_searched(name: str) -> bool:
+    """Whether a text can be found: a reflection or a document."""
+    reflection = reflections.is_reference(name) and not name.endswith(".proposed.md")
+    return reflection or knowledge.is_document(name)
+
+
+def _of_text(name: str, data: bytes | None) -> tuple[list[Entry], str]:
+    """The entries of a text, and why it has none where it cannot be read."""
+    if data is None:
+        return [], ""
+    try:
+        if knowledge.is_document(name):
+            return passage_entries(data, name), ""
+        return [reflection_entry(reflections.parse(data, name), data)], ""
+    except InvalidDataError as problem:
+        return [], problem.message
+
+
+def _order(memory: Memory) -> tuple[float, str]:
+    return (memory.created_at.timestamp() if memory.created_at else -1e12, memory.memory_id)
+
+
+def _chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    chunk: list[Entry] = []
+    for entry in entries:
+        chunk.append(entry)
+        if len(chunk) == AT_ONCE:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

@@ -1,0 +1,174 @@
+"""Lines of logs: of `feedback.jsonl`, and of transcripts, whose rows are messages and their deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from memctl.core import attachments, kept
+from memctl.core.kept import Line
+from memctl.core.models import LogLine
+from memctl.storage.postgres.escaping import restored, texts
+from memctl.storage.postgres.transactions import Database
+
+TRANSCRIPTS = "transcripts"
+"""The lock of whoever adds lines to transcripts. Its holder waits for no other but that of what is derived."""
+
+
+def digest(line: bytes) -> bytes:
+    """Of a line, without the white space around it."""
+    return blake2b(line.strip(), digest_size=16).digest()
+
+
+# Any log
+
+
+def holds(db: Database, line: LogLine) -> bool:
+    """Whether a log holds a line."""
+    if kept.is_transcript(line.log):
+        sql = "SELECT EXISTS (SELECT FROM messages WHERE user_id = $1 AND message_id = $2 AND log = $3 AND line = $4)"
+        return bool(db.value(sql, db.user, _id_of(line.line), line.log, line.line))
+    sql = "SELECT EXISTS (SELECT FROM lines WHERE user_id = $1 AND log = $2 AND digest = $3)"
+    return bool(db.value(sql, db.user, line.log, digest(line.line)))
+
+
+def is_there(db: Database, log: str) -> bool:
+    """Whether a log has any line."""
+    return bool(db.value("SELECT EXISTS (SELECT FROM lines WHERE user_id = $1 AND log = $2)", db.user, log))
+
+
+def content(db: Database, log: str) -> bytes | None:
+    """A log as the file it is in a folder; None where it has no line."""
+    table, order = ("messages", "seq") if kept.is_transcript(log) else ("lines", "number")
+    sql = f"SELECT line FROM {table} WHERE user_id = $1 AND log = $2 ORDER BY {order}"
+    found = db.rows(sql, db.user, log)
+    return b"".join(line + b"\n" for (line,) in found) if found else None
+
+
+def change(db: Database, changes: Sequence[LogLine]) -> list[str]:
+    """Add lines, and take others out; returns the ids of the messages that these are about."""
+    for line in changes:
+        if not kept.is_transcript(line.log):
+            (_add if line.added else _take_out)(db, line)
+    of_messages = [line for line in changes if kept.is_transcript(line.log)]
+    if of_messages:
+        db.lock(TRANSCRIPTS)
+        for line in of_messages:
+            if not line.added:
+                sql = "DELETE FROM messages WHERE user_id = $1 AND message_id = $2 AND log = $3 AND line = $4"
+                db.run(sql, db.user, _id_of(line.line), line.log, line.line)
+        append(db, [(line.log, line.line) for line in of_messages if line.added and not holds(db, line)])
+    return [*dict.fromkeys(_id_of(line.line) for line in of_messages)]
+
+
+def _add(db: Database, line: LogLine) -> None:
+    if not holds(db, line):
+        db.run(
+            """INSERT INTO lines (user_id, log, number, digest, line)
+            SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4 FROM lines WHERE user_id = $1 AND log = $2""",
+            *(db.user, line.log, digest(line.line), line.line),
+        )
+
+
+def load_log(db: Database, log: str, new: Sequence[bytes]) -> None:
+    """Write a whole log that was not there."""
+    rows = ((db.user, log, number, digest(line), line) for number, line in enumerate(new, 1))
+    db.insert("lines", ("user_id", "log", "number", "digest", "line"), rows)
+
+
+def _take_out(db: Database, line: LogLine) -> None:
+    sql = "DELETE FROM lines WHERE user_id = $1 AND log = $2 AND digest = $3"
+    db.run(sql, db.user, line.log, digest(line.line))
+
+
+# Transcripts
+
+
+def _id_of(line: bytes) -> str:
+    read = next(kept.lines(line), None)
+    return (read.message.message_id if read.message else read.deleted) if read else ""
+
+
+def append(db: Database, new: Sequence[tuple[str, bytes]]) -> None:
+    """Add lines to transcripts, behind all others; call it with the lock `TRANSCRIPTS` held.
+
+    Args:
+        new: the log and the bytes of each.
+    """
+    rows = [row(log, line) for log, line in new]
+    for each in rows:
+        db.run(_INSERT, db.user, *each)
+
+
+def load(db: Database, log: str, new: Sequence[bytes]) -> None:
+    """Write a whole transcript that was not there, behind all others."""
+    first = db.value("SELECT coalesce(max(seq), 0) + 1 FROM messages WHERE user_id = $1", db.user)
+    rows = ((db.user, seq, *row(log, line)) for seq, line in enumerate(new, first))
+    db.insert("messages", ("user_id", "seq", *(name for name, _ in COLUMNS)), rows)
+
+
+COLUMNS = (
+    ("log", ""), ("message_id", ""), ("session", ""), ("run", ""), ("deletes", ""), ("deleted_at", "::float8"),
+    ("final", ""), ("attachments", "::text[]"), ("line", ""),
+)  # fmt: skip
+"""The columns of a line of a transcript, with the types of values that may be missing."""
+
+_INSERT = f"""INSERT INTO messages (user_id, seq, {", ".join(name for name, _ in COLUMNS)})
+SELECT $1, coalesce((SELECT max(seq) FROM messages WHERE user_id = $1), 0) + 1,
+{", ".join(f"${at}{cast}" for at, (_, cast) in enumerate(COLUMNS, 2))}"""
+
+
+def row(log: str, line: bytes) -> tuple[object, ...]:
+    """The values of these columns for a line."""
+    read = next(kept.lines(line), None)
+    if read is None:
+        return (log, "", "", "", False, None, False, None, line)
+    if (message := read.message) is None:
+        at = read.deleted_at.timestamp() if read.deleted_at else None
+        return (log, read.deleted, "", "", True, at, read.final, None, line)
+    names = attachments.names_in(message)
+    return (
+        *(log, message.message_id, message.session, message.run, False, None, False),
+        *(texts(names) if names else None, line),
+    )
+
+
+SHOWN = """NOT m.deletes AND m.message_id <> ''
+    AND NOT EXISTS (SELECT FROM messages d WHERE d.user_id = m.user_id AND d.message_id = m.message_id AND d.deletes)
+    AND NOT EXISTS (SELECT FROM messages l
+        WHERE l.user_id = m.user_id AND l.message_id = m.message_id AND l.seq > m.seq)"""
+"""The condition that a row of `messages m` is the message that is shown: not deleted, and the last of its id."""
+
+
+def shown(db: Database, message_id: str) -> tuple[str, Line] | None:
+    """The log and the line of a message, with its place; None where there is none, or it was deleted."""
+    found = shown_of(db, [message_id])
+    return found[0] if found else None
+
+
+def shown_of(db: Database, message_ids: Sequence[str]) -> list[tuple[str, Line]]:
+    """As `shown`, of those of some messages that there are, in the order of their receipt."""
+    sql = f"""SELECT m.log, m.seq, m.line FROM messages m WHERE m.user_id = $1 AND m.message_id = ANY($2::text[])
+    AND {SHOWN} ORDER BY m.seq"""
+    rows = db.rows(sql, db.user, texts(message_ids)) if message_ids else []
+    return [(restored(log), line) for log, seq, data in rows if (line := read(data, seq))]
+
+
+def read(data: bytes, seq: int) -> Line | None:
+    """A line, with its number for its place."""
+    return next(kept.lines(data, seq), None)
+
+
+def logs_of(db: Database, message_id: str) -> list[str]:
+    """The transcripts in which a message stands; none where it was deleted."""
+    if shown(db, message_id) is None:
+        return []
+    sql = """SELECT log FROM messages WHERE user_id = $1 AND message_id = $2 AND NOT deletes GROUP BY log
+    ORDER BY min(seq)"""
+    return [restored(log) for (log,) in db.rows(sql, db.user, message_id)]
+
+
+def logs(db: Database) -> list[str]:
+    """The transcripts that there are."""
+    sql = "SELECT DISTINCT log FROM messages WHERE user_id = $1 ORDER BY log"
+    return [restored(log) for (log,) in db.rows(sql, db.user)]

@@ -1,0 +1,69 @@
+"""The operation log: a row for each change."""
+
+from __future__ import annotations
+
+import json
+
+from memctl.core import operations
+from memctl.core.operations import Operation
+from memctl.storage.postgres.escaping import texts
+from memctl.storage.postgres.transactions import Database
+
+DONE = "done"
+
+
+def _same(name: str) -> str:
+    return name
+
+
+def row(operation: Operation) -> tuple[int, str, str, bytes]:
+    """The columns of an operation: its number, its id, the ids of memories in it, and all of it as JSON."""
+    value = operations.to_json(operation, _same) | {"phase": DONE}
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return operation.number, operation.op, texts(step.memory_id for step in operation.records), body
+
+
+def write(db: Database, operation: Operation, limit: int) -> None:
+    """Add an operation. Older ones are dropped where the log becomes larger than the limit, to half of it; the last one
+    stays."""
+    *columns, body = row(operation)
+    db.run(
+        "INSERT INTO log (user_id, number, op, ids, body) VALUES ($1, $2, $3, $4::text[], $5)",
+        *(db.user, *columns, body),
+    )
+    size = db.value(
+        "UPDATE users SET log_size = log_size + $2 WHERE user_id = $1 RETURNING log_size", db.user, len(body)
+    )
+    if size > limit:
+        _trim(db, limit // 2, operation.number)
+
+
+def _trim(db: Database, wanted: int, last: int) -> None:
+    db.run(
+        """DELETE FROM log WHERE user_id = $1 AND number < $3 AND number IN (SELECT number FROM (
+            SELECT number, sum(octet_length(body)) OVER (ORDER BY number DESC) AS kept FROM log WHERE user_id = $1
+        ) sizes WHERE kept > $2)""",
+        *(db.user, wanted, last),
+    )
+    db.run(
+        """UPDATE users SET log_trimmed = true, log_size = (SELECT sum(octet_length(body)) FROM log WHERE user_id = $1)
+        WHERE user_id = $1""",
+        db.user,
+    )
+
+
+def read(db: Database, memory_id: str = "", newest: int = 0) -> list[Operation]:
+    """The operations, oldest first; those about one memory, or all; only so many, the newest, unless that is 0."""
+    sql = "SELECT body FROM log WHERE user_id = $1 AND ($2 = '' OR $2 = ANY(ids)) ORDER BY number DESC"
+    rows = db.rows(f"{sql} LIMIT {newest}" if newest else sql, db.user, memory_id)
+    return [operation(data) for (data,) in reversed(rows)]
+
+
+def operation(data: bytes) -> Operation:
+    """The operation that is kept so."""
+    return operations.from_json(json.loads(data.decode("utf-8", "surrogatepass")), _same)
+
+
+def trimmed(db: Database) -> bool:
+    """Whether there once were older ones."""
+    return bool(db.value("SELECT log_trimmed FROM users WHERE user_id = $1", db.user))

@@ -1,0 +1,267 @@
+"""The port `Messages` over the tables: a line of a transcript is a row, and receiving a message writes one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from memctl.core import attachments, kept, times
+from memctl.core.kept import KeptMessage, Line, Paused
+from memctl.core.models import Change, Memory
+from memctl.errors import NotFoundError
+from memctl.storage.entries.making import message_entries
+from memctl.storage.entries.rows import Entry
+from memctl.storage.ports.messages import Differing, Place, Run, Version
+from memctl.storage.postgres import lines
+from memctl.storage.postgres.escaping import restored, texts
+from memctl.storage.postgres.lines import SHOWN, TRANSCRIPTS
+from memctl.storage.postgres.transactions import LOCKED, SNAPSHOT, Database
+
+PAUSED, NOTICE = "state/transcripts-paused", "state/transcripts-retention"
+"""Names of the texts that hold what a user decided."""
+
+PRIVACY = "private"
+
+AT_ONCE = 500
+
+
+class PostgresMessages:
+    """The messages of one user.
+
+    Args:
+        refresh: takes into what is searched the lines that are not in it.
+        apply: carries out a change.
+    """
+
+    def __init__(
+        self, db: Database, refresh: Callable[[], object], apply: Callable[[Callable[[Any], Any], datetime], Any]
+    ) -> None:
+        self._db, self._refresh, self._apply = db, refresh, apply
+
+    # Writing
+
+    def append(self, messages: Sequence[KeptMessage], now: datetime) -> None:
+        log = f"transcripts/{now:%Y-%m}.jsonl"
+        large: dict[str, bytes] = {}
+
+        def keep(text: str) -> str:
+            name, data = attachments.name_of(text)
+            large[name] = data
+            return name
+
+        new = [(log, kept.encode(attachments.with_excerpts(message, keep))) for message in messages]
+
+        def write() -> None:
+            with self._db.transaction(LOCKED):
+                self._db.lock(TRANSCRIPTS)
+                for name, data in large.items():
+                    sql = "INSERT INTO attachments (user_id, name, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+                    self._db.run(sql, self._db.user, name, data)
+                lines.append(self._db, new)
+
+        self._db.retried(write)
+
+    def delete(self, message_ids: Sequence[str], now: datetime, command: str) -> list[str]:
+        def decide(view: Any) -> tuple[Change, list[str]]:
+            known = [each for each in dict.fromkeys(message_ids) if view.is_message(each)]
+            return Change(command, lines=view.deletions(known, now)), known
+
+        if not any(lines.shown(self._db, each) for each in message_ids):
+            return []
+        known: list[str] = self._apply(decide, now)
+        return known
+
+    def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
+        with self._db.transaction(SNAPSHOT if dry_run else LOCKED):
+            due = self._due(before)
+            if dry_run:
+                return len(due), len(self._unused())
+            self._db.lock(TRANSCRIPTS)
+            for seq, message_id, at in due:
+                line = kept.deletion(message_id, datetime.fromtimestamp(at, UTC), final=True)
+                sql = "UPDATE messages SET line = $3, final = true WHERE user_id = $1 AND seq = $2"
+                self._db.run(sql, self._db.user, seq, line)
+            gone = texts(message_id for _, message_id, _ in due)
+            sql = "DELETE FROM messages WHERE user_id = $1 AND NOT deletes AND message_id = ANY($2::text[])"
+            self._db.run(sql, self._db.user, gone)
+            unused = self._unused()
+            sql = "DELETE FROM attachments WHERE user_id = $1 AND name = ANY($2::text[])"
+            self._db.run(sql, self._db.user, texts(unused))
+            return len(due), len(unused)
+
+    def _due(self, before: datetime) -> list[tuple[int, str, float]]:
+        sql = """SELECT seq, message_id, deleted_at FROM messages WHERE user_id = $1 AND deletes AND NOT final
+        AND deleted_at <= $2 ORDER BY seq"""
+        rows = self._db.rows(sql, self._db.user, before.timestamp())
+        return [(seq, restored(message_id), at) for seq, message_id, at in rows]
+
+    def _unused(self) -> list[str]:
+        """Attachments that no message names, and no session."""
+        sql = """SELECT a.name FROM attachments a WHERE a.user_id = $1 AND a.name NOT IN (SELECT unnest(m.attachments)
+        FROM messages m WHERE m.user_id = $1 AND m.attachments IS NOT NULL) ORDER BY a.name"""
+        names = [name for (name,) in self._db.rows(sql, self._db.user)]
+        held = [body for (body,) in self._db.rows("SELECT body FROM sessions WHERE user_id = $1", self._db.user)]
+        held += [body for (body,) in self._db.rows("SELECT body FROM queue WHERE user_id = $1", self._db.user)]
+        return [name for name in names if not any(name.encode() in body for body in held)]
+
+    # Reading
+
+    def refresh(self) -> None:
+        self._refresh()
+
+    def previews(self) -> Iterator[Memory]:
+        sql = f"""SELECT m.log, m.seq, m.line FROM messages m WHERE m.user_id = $1 AND m.seq > $2 AND {SHOWN}
+        ORDER BY m.seq LIMIT {AT_ONCE}"""
+        after = 0
+        while rows := self._db.rows(sql, self._db.user, after):
+            for log, seq, data in rows:
+                yield from (
+                    entry.memory for entry in self._entries(restored(log), lines.read(data, seq)) if entry.memory
+                )
+            after = rows[-1][1]
+
+    def _entries(self, log: str, line: Line | None) -> list[Entry]:
+        if line is None or line.message is None:
+            return []
+        return message_entries(line, log, self._complete(line.message).text)
+
+    def preview(self, message_id: str) -> Memory | None:
+        found = lines.shown(self._db, message_id)
+        entries = self._entries(*found) if found else []
+        return entries[0].memory if entries else None
+
+    def full(self, message_id: str) -> KeptMessage | None:
+        found = lines.shown(self._db, message_id)
+        return self._complete(found[1].message) if found and found[1].message else None
+
+    def _complete(self, message: KeptMessage) -> KeptMessage:
+        """The message with its large texts."""
+        return attachments.with_full_texts(message, self._attachment) if attachments.names_in(message) else message
+
+    def _attachment(self, name: str) -> str:
+        data = self._db.value("SELECT body FROM attachments WHERE user_id = $1 AND name = $2", self._db.user, name)
+        if data is None:
+            raise NotFoundError(f"the attachment {name!r} is not there", hint="It goes with its message.")
+        return attachments.text_of(name, data)
+
+    def run(self, run: str) -> list[KeptMessage]:
+        return [*self._of_run(run, "ASC", ())]
+
+    def _of_run(self, run: str, way: str, window: Collection[str], most: int | None = None) -> Iterator[KeptMessage]:
+        """The messages of a run, one way or the other, up to the first that is in a window."""
+        limit = "" if most is None else f" LIMIT {most}"
+        sql = (
+            f"SELECT m.seq, m.line FROM messages m WHERE m.user_id = $1 AND m.run = $2 AND {SHOWN} ORDER BY m.seq {way}"
+        )
+        for seq, data in self._db.rows(sql + limit, self._db.user, run):
+            line = lines.read(data, seq)
+            if line and line.message:
+                if line.message.message_id in window:
+                    return
+                yield line.message
+
+    def newest(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
+        if window and lines.shown(self._db, window[-1]) is None:
+            return []
+        behind = [*self._of_run(run, "DESC", set(window), most)]
+        return [self._complete(message) for message in reversed(behind)]
+
+    def runs(self, session: str = "") -> list[Run]:
+        self._refresh()
+        sql = """SELECT e.session_id, (array_agg(m.session ORDER BY e.line))[1], min(e.happened), max(e.happened),
+        count(DISTINCT e.line), sum(octet_length(e.raw))::bigint FROM entries e
+        JOIN messages m ON m.user_id = e.user_id AND m.seq = e.line
+        WHERE e.user_id = $1 AND e.part = 2 AND e.session_id IS NOT NULL AND ($2 = '' OR m.session = $2)
+        GROUP BY e.session_id ORDER BY min(e.line)"""
+        return [
+            Run(restored(run), restored(name), _moment(first), _moment(last), count, size)
+            for run, name, first, last, count, size in self._db.rows(sql, self._db.user, session)
+        ]
+
+    def place(self, message_id: str) -> Place | None:
+        found = lines.shown(self._db, message_id)
+        if found is None or found[1].message is None:
+            return None
+        log, line = found
+        return Place(found[1].message.run, (log, line.offset))
+
+    def mentioned(self, message_ids: Sequence[str]) -> set[str]:
+        sql = "SELECT DISTINCT message_id FROM messages WHERE user_id = $1 AND message_id = ANY($2::text[])"
+        return {restored(name) for (name,) in self._db.rows(sql, self._db.user, texts(message_ids))}
+
+    def differing(self) -> list[Differing]:
+        sql = """SELECT m.message_id, m.log, m.seq, m.line FROM messages m WHERE m.user_id = $1 AND m.message_id IN (
+            SELECT message_id FROM messages WHERE user_id = $1 AND message_id <> '' GROUP BY message_id
+            HAVING count(*) > 1 AND NOT bool_or(deletes)) ORDER BY m.seq"""
+        versions: dict[str, dict[str, Version]] = {}
+        for name, log, seq, data in self._db.rows(sql, self._db.user):
+            line = lines.read(data, seq)
+            if line and line.message:
+                version = Version(restored(log), seq, line.message.text)
+                versions.setdefault(restored(name), {})[repr(line.message)] = version
+        return [Differing(name, tuple(some.values())) for name, some in versions.items() if len(some) > 1]
+
+    def of_logs(self, names: Sequence[str], message_ids: Collection[str]) -> list[KeptMessage]:
+        sql = """SELECT seq, line FROM messages WHERE user_id = $1 AND log = ANY($2::text[])
+        AND message_id = ANY($3::text[]) AND NOT deletes ORDER BY seq"""
+        rows = self._db.rows(sql, self._db.user, texts(names), texts(message_ids))
+        found = (lines.read(data, seq) for seq, data in rows)
+        return [line.message for line in found if line and line.message]
+
+    def starting(self, beginning: str) -> list[str]:
+        sql = f"""SELECT m.message_id FROM messages m WHERE m.user_id = $1 AND starts_with(m.message_id, $2) AND {SHOWN}
+        ORDER BY m.message_id LIMIT {AT_ONCE}"""
+        return [restored(name) for (name,) in self._db.rows(sql, self._db.user, beginning)]
+
+    def size(self) -> int:
+        sql = """SELECT (SELECT coalesce(sum(octet_length(line) + 1), 0) FROM messages WHERE user_id = $1)
+        + (SELECT coalesce(sum(octet_length(body)), 0) FROM attachments WHERE user_id = $1)"""
+        return int(self._db.value(sql, self._db.user))
+
+    # For what is derived
+
+    def entries_of(self, message_ids: Sequence[str]) -> list[Entry]:
+        """What can be found of those of some messages that are shown."""
+        found = lines.shown_of(self._db, message_ids)
+        return [entry for log, line in found for entry in self._entries(log, line)]
+
+    # What the user decided
+
+    def privacy(self) -> str:
+        return PRIVACY
+
+    def paused(self) -> Paused:
+        decision = self._decision(PAUSED)
+        sessions = decision.get("sessions", [])
+        return Paused(
+            decision.get("everything") is True, tuple(map(str, sessions)) if isinstance(sessions, list) else ()
+        )
+
+    def pause(self, paused: Paused) -> None:
+        self._decide(PAUSED, {"everything": paused.everything, "sessions": list(paused.sessions)})
+
+    def notice(self) -> tuple[float, datetime] | None:
+        decision = self._decision(NOTICE)
+        days, at = decision.get("days"), decision.get("at")
+        return (float(days), times.from_value(at)) if isinstance(days, int | float) and at else None
+
+    def announce(self, days: float, at: datetime) -> None:
+        self._decide(NOTICE, {"days": days, "at": times.to_text(at)})
+
+    def _decision(self, name: str) -> dict[str, Any]:
+        data = self._db.value("SELECT body FROM texts WHERE user_id = $1 AND name = $2", self._db.user, name)
+        return dict(json.loads(data)) if data else {}
+
+    def _decide(self, name: str, value: dict[str, Any]) -> None:
+        with self._db.transaction(LOCKED):
+            self._db.run(
+                """INSERT INTO texts (user_id, name, body) VALUES ($1, $2, $3)
+                ON CONFLICT (user_id, name) DO UPDATE SET body = excluded.body""",
+                *(self._db.user, name, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")),
+            )
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

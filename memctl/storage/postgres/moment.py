@@ -1,0 +1,117 @@
+"""What one question has found so far: rows come with what is asked for next, which saves round trips."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from memctl.core.models import DOCUMENTS
+from memctl.storage.entries.decoding import part_of
+from memctl.storage.entries.vectors import Packed
+from memctl.storage.ports.search import Origin, Scored
+from memctl.storage.postgres.conditions import Arguments
+from memctl.storage.postgres.escaping import numbers, restored
+from memctl.storage.postgres.state import PARTS, State
+from memctl.storage.postgres.transactions import Database
+from memctl.storage.postgres.vectors import literal, norm
+
+ORIGIN = "e.session_id, e.speaker, e.happened, e.stands, e.category, e.path, e.length"
+VECTORS = "LEFT JOIN LATERAL (SELECT * FROM vectors x WHERE x.user_id = e.user_id AND x.n = e.n OFFSET 0) v ON true"
+
+Row = tuple[Any, ...]
+
+
+class Moment:
+    """The state of what is searched, and what was read of it.
+
+    Attributes:
+        vector: of the question, as soon as it is known; its cosines are read along with other columns.
+    """
+
+    def __init__(self, db: Database, state: State) -> None:
+        self.db, self.state = db, state
+        self.vector: Packed | None = None
+        self._rows: dict[object, list[Row]] = {}
+        self._origins: dict[int, Origin] = {}
+        self._cosines: dict[int, float | None] = {}
+
+    def expect(self, vector: Packed) -> None:
+        """Use another vector from now on."""
+        if self.vector != vector:
+            self.vector = vector if vector.vector else None
+            self._cosines = {}
+
+    def columns(self, argument: Arguments) -> str:
+        """The columns of `entries e` and `vectors v` that are read along."""
+        return f"{ORIGIN}, {cosine(self.vector, argument) if self.vector else 'NULL::float8'}"
+
+    def join(self) -> str:
+        """The join that these columns need."""
+        return VECTORS if self.vector else ""
+
+    def note(self, n: int, beside: Sequence[Any]) -> None:
+        """Note the columns that were read along for an entry."""
+        *origin, value = beside
+        self._origins[n] = _origin(*origin)
+        if self.vector:
+            self._cosines[n] = value
+
+    def scored(self, key: object, read: Callable[[], list[Row]], part: str = "") -> list[Scored]:
+        """Entries with scores, of one part or of all: read once, whatever part is asked for next.
+
+        Args:
+            read: rows of a key, a score, a part, and the columns read along.
+        """
+        if key not in self._rows:
+            self._rows[key] = read()
+            for n, _, _, *beside in self._rows[key]:
+                self.note(n, beside)
+        return [Scored(row[0], row[1]) for row in self._rows[key] if not part or row[2] == PARTS[part]]
+
+    def origins(self, keys: Iterable[int]) -> dict[int, Origin]:
+        wanted = list(keys)
+        self._read(key for key in wanted if key not in self._origins)
+        return {key: self._origins[key] for key in wanted if key in self._origins}
+
+    def cosines(self, keys: Iterable[int]) -> dict[int, float]:
+        """The cosines of the vector to those of the entries that have one."""
+        wanted = list(keys)
+        self._read(key for key in wanted if key not in self._cosines)
+        return {key: found for key in wanted if (found := self._cosines.get(key)) is not None}
+
+    def _read(self, keys: Iterable[int]) -> None:
+        if missing := [*keys]:
+            argument = Arguments(self.db.user, numbers(missing))
+            sql = f"""SELECT e.n, {self.columns(argument)} FROM entries e {self.join()}
+            WHERE e.user_id = $1 AND e.n = ANY($2::int[])"""
+            for n, *beside in self.db.rows(sql, *argument.values):
+                self.note(n, beside)
+
+
+def by_key(table: str, alias: str, key: str) -> str:
+    """A join with the row of a table that has a key.
+
+    Row-level security makes the server expect a single row, whatever a user has. It then may compare all with all;
+    `OFFSET 0` keeps it from that.
+    """
+    return f"CROSS JOIN LATERAL (SELECT * FROM {table} x WHERE x.user_id = $1 AND x.n = {key} OFFSET 0) {alias}"
+
+
+def cosine(packed: Packed, argument: Arguments) -> str:
+    """The cosine as sqlite-vec computes it: exact for whole numbers, then rounded to a float of four bytes."""
+    question, length = argument(literal(packed.vector)), argument(norm(packed.vector))
+    return f"1 - (1 - -(v.vector <#> {question}::halfvec) / (v.norm * {length}::float8))::float4::float8"
+
+
+def _origin(
+    session: str | None, speaker: str | None, when: float | None, standing: bool, category: str, path: str, length: int
+) -> Origin:
+    return Origin(session or "", speaker or "", when, standing, *_place(path), category, length)
+
+
+@lru_cache(maxsize=4096)
+def _place(path: str) -> tuple[str, str]:
+    """The part of an answer that a path belongs to, and the name of the text it is."""
+    part, name = part_of(path), restored(path)
+    return part, name if part == DOCUMENTS or name.startswith("reflections/") else ""

@@ -1,0 +1,91 @@
+"""Searching by vector: an exact look at all vectors of a user, or at those whose sketches are nearest."""
+
+from __future__ import annotations
+
+from memctl.core.models import DOCUMENTS, MESSAGES, Filters
+from memctl.storage.entries.scoring import EXACT_SCAN_LIMIT, sketches_for
+from memctl.storage.entries.vectors import Packed
+from memctl.storage.ports.search import Scored
+from memctl.storage.postgres.conditions import Arguments, Where
+from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key, cosine
+from memctl.storage.postgres.state import PARTS
+from memctl.storage.postgres.vectors import sketch
+
+
+def nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
+    """Entries by cosine to the vector, nearest first."""
+    if not packed.vector:
+        return []
+    moment.expect(packed)
+    if moment.state.vectors <= EXACT_SCAN_LIMIT:
+        return _exactly(moment, packed, where, limit)
+    if where.is_plain:
+        passing = _among_nearest(moment, packed, where, limit)
+        if len(passing) >= limit:
+            return passing[:limit]
+    return _by_sketch(moment, packed, where, limit)
+
+
+def _exactly(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
+    """Compare every vector."""
+    part = where.filters.only
+    if not part:
+        return moment.scored(("vectors", packed.vector, where, limit), lambda: _of_all(moment, packed, where, limit))
+    anywhere = where.anywhere
+    key = ("vectors of each part", packed.vector, anywhere, limit)
+    return moment.scored(key, lambda: _of_each_part(moment, packed, anywhere, limit), part)
+
+
+def _of_all(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Row]:
+    argument = Arguments(moment.db.user)
+    sql = f"""SELECT v.n, {cosine(packed, argument)} AS score, v.part, {moment.columns(argument)} FROM vectors v
+    {by_key("entries", "e", "v.n")}
+    WHERE v.user_id = $1 AND v.vector IS NOT NULL AND {where.sql(argument)} ORDER BY score DESC, v.n LIMIT {limit}"""
+    return moment.db.rows(sql, *argument.values)
+
+
+def _of_each_part(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Row]:
+    argument = Arguments(moment.db.user)
+    sql = f"""SELECT e.n, e.score, e.of_part, {ORIGIN}, e.score FROM (
+        SELECT c.*, row_number() OVER (PARTITION BY of_part ORDER BY score DESC, n) AS place FROM (
+            SELECT {cosine(packed, argument)} AS score, v.part AS of_part, e.n, {ORIGIN} FROM vectors v
+            {by_key("entries", "e", "v.n")}
+            WHERE v.user_id = $1 AND v.vector IS NOT NULL AND {where.sql(argument)}) c) e
+    WHERE place <= {limit} ORDER BY score DESC, n"""
+    return moment.db.rows(sql, *argument.values)
+
+
+def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
+    """Of the entries with the nearest sketches, whatever their part, those that pass the filter."""
+    anywhere = where.anywhere
+
+    def read() -> list[Row]:
+        argument = Arguments(moment.db.user, sketch(packed.sketch))
+        sql = f"""SELECT v.n, {cosine(packed, argument)} AS score, e.part, {moment.columns(argument)} FROM (
+            SELECT n FROM sketches s WHERE s.user_id = $1 ORDER BY s.sketch <~> $2::varbit, n
+            LIMIT {sketches_for(limit)}) near
+        {by_key("vectors", "v", "near.n")} {by_key("entries", "e", "near.n")}
+        WHERE {anywhere.sql(argument)} ORDER BY score DESC, v.n"""
+        return moment.db.rows(sql, *argument.values)
+
+    return moment.scored(("sketches", packed.vector, anywhere, limit), read, where.filters.only)
+
+
+def _by_sketch(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
+    """Of the entries that pass the filter, those whose sketches are nearest."""
+
+    def read() -> list[Row]:
+        argument = Arguments(moment.db.user, sketch(packed.sketch))
+        join = "JOIN entries e ON e.user_id = $1 AND e.n = s.n"
+        if where.few and where.filters in (Filters(only=DOCUMENTS), Filters(only=MESSAGES)):
+            join, condition = "", f"s.part = {PARTS[where.filters.only]}"
+        else:
+            condition = where.sql(argument)
+        sql = f"""SELECT v.n, {cosine(packed, argument)} AS score, v.part, {moment.columns(argument)} FROM (
+            SELECT s.n FROM sketches s {join} WHERE s.user_id = $1 AND {condition}
+            ORDER BY s.sketch <~> $2::varbit, s.n LIMIT {sketches_for(limit)}) near
+        {by_key("vectors", "v", "near.n")} {by_key("entries", "e", "near.n")}
+        ORDER BY score DESC, v.n LIMIT {limit}"""
+        return moment.db.rows(sql, *argument.values)
+
+    return moment.scored(("sketches of a part", packed.vector, where, limit), read)

@@ -1,0 +1,80 @@
+"""A search in other records than the present ones: an index in memory, as a folder has it."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from memctl.core.formats import document
+from memctl.core.formats.document import FILE_NAME
+from memctl.errors import ProviderError
+from memctl.providers.base import Embedder
+from memctl.storage.entries.making import record_entry, text_of
+from memctl.storage.entries.rows import Entry
+from memctl.storage.entries.vectors import Packed, pack
+from memctl.storage.index.rows import FileState, FileUpdate
+from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.postgres.escaping import restored
+from memctl.storage.postgres.transactions import Database
+
+EMBED_BATCH = 256
+
+
+@contextmanager
+def search_of(
+    db: Database, model: str, records: Mapping[str, bytes], embedder: Embedder | None, at_most: int
+) -> Iterator[tuple[SqliteIndex, str]]:
+    """An index of these records alone, and why it lacks vectors; empty where it has them or `embedder` is None.
+
+    Args:
+        at_most: vectors that a slow model makes where they are missing.
+    """
+    index = SqliteIndex(Path(":memory:"))
+    try:
+        entries = [record_entry(document.decode_raw(raw), raw) for raw in records.values()]
+        vectors: dict[tuple[str, str], Packed] = {}
+        if embedder is not None and model == embedder.identity:
+            index.forget_vectors(model)
+            vectors = _known(db, entries)
+        state = FileState(FILE_NAME, 0, 0, 0, 0)
+        index.update([FileUpdate(FILE_NAME, None, state, entries)], vectors)
+        yield index, _missing(index, embedder, at_most) if embedder else ""
+    finally:
+        index.close()
+
+
+def _known(db: Database, entries: list[Entry]) -> dict[tuple[str, str], Packed]:
+    """The vectors of the records that are the same now."""
+    hashes = {entry.ref: entry.hash for entry in entries}
+    sql = """SELECT e.ref, e.hash, v.vector, s.sketch FROM entries e
+    JOIN vectors v ON v.user_id = e.user_id AND v.n = e.n
+    LEFT JOIN sketches s ON s.user_id = e.user_id AND s.n = e.n WHERE e.user_id = $1 AND e.record"""
+    found = ((restored(ref), digest, vector, bits) for ref, digest, vector, bits in db.rows(sql, db.user))
+    return {(FILE_NAME, ref): _packed(vector, bits) for ref, digest, vector, bits in found if hashes.get(ref) == digest}
+
+
+def _packed(vector: bytes | None, bits: bytes | None) -> Packed:
+    """A vector and its sketch, from the binary forms of `halfvec` and `varbit`."""
+    if vector is None or bits is None:
+        return Packed(b"", b"")
+    (dimensions,) = struct.unpack_from(">H", vector)
+    values = struct.unpack_from(f">{dimensions}e", vector, 4)
+    return Packed(array("b", map(int, values)).tobytes(), bytes(bits[4:]))
+
+
+def _missing(index: SqliteIndex, embedder: Embedder, at_most: int) -> str:
+    """Make the vectors that are missing; returns why some still are."""
+    if index.meta("model") != embedder.identity:
+        index.forget_vectors(embedder.identity)
+    if embedder.slow and index.pending_count() > at_most:
+        return "`memctl sync` makes them"
+    try:
+        while batch := index.pending(EMBED_BATCH):
+            made = embedder.embed([text_of(row) for row in batch])
+            index.put_vectors(zip(batch, map(pack, made), strict=True))
+    except ProviderError as problem:
+        return problem.message
+    return ""

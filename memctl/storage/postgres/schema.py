@@ -1,0 +1,140 @@
+"""The tables: numbered migrations, and which of them a database has."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import psycopg
+from psycopg import errors as sql
+
+from memctl import distribution
+from memctl.errors import RefusedError, StorageError, argument
+from memctl.storage.postgres.address import Address
+from memctl.storage.postgres.connecting import Connection, connected, telling
+
+SCHEMA = "memctl"
+
+RULES = 2
+"""Raised where entries, terms or vectors are made in another way: then every user's are made again."""
+
+_LOCK = 0x6D656D63746C
+"""Of the advisory lock that whoever migrates holds ("memctl")."""
+
+
+def migrations() -> list[tuple[int, str]]:
+    """The migrations in their order, with their statements."""
+    scripts = [path for path in files(__package__).joinpath("migrations").iterdir() if path.name.endswith(".sql")]
+    return sorted((int(path.name.split("_", 1)[0]), path.read_text("utf-8")) for path in scripts)
+
+
+def newest() -> int:
+    return migrations()[-1][0]
+
+
+def version(connection: Connection) -> int:
+    """The last migration that a database has seen; 0 where it has no table of memctl's."""
+    there = connection.execute(f"SELECT to_regclass('{SCHEMA}.migrations') IS NOT NULL").fetchone()
+    if not there or not there[0]:
+        return 0
+    row = connection.execute(f"SELECT coalesce(max(number), 0) FROM {SCHEMA}.migrations").fetchone()
+    return int(row[0]) if row else 0
+
+
+def vector_schema(connection: Connection) -> str:
+    """Where the types of pgvector are."""
+    sql = "SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'"
+    row = connection.execute(sql).fetchone()
+    return str(row[0]) if row else "public"
+
+
+def check(address: Address, found: int) -> None:
+    """Go on only if the tables are those of this version.
+
+    Raises:
+        StorageError: there are none, or older ones.
+        RefusedError: they are those of a newer version.
+    """
+    if found == 0:
+        hint = f"Make them: `memctl init {argument(address.shown)}`, with the address of who may create tables."
+        raise StorageError(f"{address.shown} has no tables of memctl", hint=hint)
+    if found < newest():
+        hint = f"`memctl init {argument(address.shown)}` migrates it, with the address of its owner. Back it up first."
+        raise StorageError(f"{address.shown} has the schema {found}; this version needs {newest()}", hint=hint)
+    if found > newest():
+        hint = f"{distribution.UPGRADE} This version knows {newest()} and has changed nothing."
+        raise RefusedError(f"{address.shown} has the schema {found}, of a newer memctl", hint=hint)
+
+
+def migrate(address: Address) -> list[int]:
+    """Bring the tables to this version, one transaction for each migration; returns those that were carried out.
+
+    Raises:
+        RefusedError: the tables are those of a newer version, or the role may not create any.
+        StorageError: the extension `vector` is missing.
+    """
+    with telling(address), connected(address) as connection:
+        if (found := version(connection)) > newest():
+            check(address, found)
+        if found == 0:
+            _prepare(address, connection)
+        return [number for number, script in migrations() if _carried_out(connection, number, script)]
+
+
+def _prepare(address: Address, connection: Connection) -> None:
+    """What the first migration needs: the extension, and the schema. Two may do so at once."""
+    with connection.transaction():
+        _lock(connection)
+        try:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except (sql.UndefinedFile, sql.FeatureNotSupported, sql.InvalidParameterValue):
+            hint = "Install it on the server: https://github.com/pgvector/pgvector (Debian: postgresql-NN-pgvector)."
+            raise StorageError(f"the server of {address.shown} has not the extension `vector`", hint=hint) from None
+        except sql.InsufficientPrivilege:
+            hint = "An administrator runs `CREATE EXTENSION vector` in this database once."
+            raise RefusedError(
+                f"the role may not create the extension `vector` in {address.shown}", hint=hint
+            ) from None
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {SCHEMA}.migrations"
+            " (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())".encode()
+        )
+
+
+def _lock(connection: Connection) -> None:
+    """Wait for whoever else migrates."""
+    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})::text".encode())
+
+
+def _carried_out(connection: Connection, number: int, script: str) -> bool:
+    """Carry out a migration, unless that was done."""
+    with connection.transaction():
+        _lock(connection)
+        if number <= version(connection):
+            return False
+        path = f'{SCHEMA}, "{vector_schema(connection)}"'
+        connection.execute(f"SET LOCAL search_path = {path}; {script}".encode())
+        connection.execute(f"INSERT INTO {SCHEMA}.migrations (number) VALUES ({number})".encode())
+        return True
+
+
+def grant(address: Address, role: str) -> None:
+    """Let a role use the tables: read and write rows, and no more.
+
+    Raises:
+        StorageError: there is no such role.
+        RefusedError: the tables belong to somebody else.
+    """
+    schema, name = SCHEMA, psycopg.sql.Identifier(role).as_string()
+    statements = (
+        f"GRANT USAGE ON SCHEMA {schema} TO {name}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {name}",
+        f"REVOKE INSERT, UPDATE, DELETE ON {schema}.migrations FROM {name}",
+        f"ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {name}",
+    )
+    with telling(address), connected(address) as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = $1", (role,)).fetchone():
+            raise StorageError(f"there is no role {role!r}", hint=f"Create it: `createuser {argument(role)}`.")
+        with connection.transaction():
+            for statement in statements:
+                connection.execute(statement.encode())

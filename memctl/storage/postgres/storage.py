@@ -1,0 +1,371 @@
+"""The port `Storage` over the tables of one user."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from memctl.core import records
+from memctl.core.formats import trash
+from memctl.core.formats.document import RawRecord
+from memctl.core.formats.trash import Trashed
+from memctl.core.models import TRASH, Change
+from memctl.core.operations import Operation
+from memctl.core.records import IdMaker
+from memctl.errors import MemctlError, NotFoundError, ProviderError, RefusedError
+from memctl.providers import waiting
+from memctl.providers.base import Embedder
+from memctl.storage.entries.making import text_of
+from memctl.storage.entries.vectors import pack
+from memctl.storage.housekeeping import housekeeping
+from memctl.storage.ports.search import Search
+from memctl.storage.ports.storage import Progress, Receipts, Storage, SyncReport
+from memctl.storage.ports.view import Decision
+from memctl.storage.postgres import derived, log
+from memctl.storage.postgres import state as states
+from memctl.storage.postgres.escaping import restored
+from memctl.storage.postgres.indexing import Indexing
+from memctl.storage.postgres.revisions import NoRevisions
+from memctl.storage.postgres.schema import RULES
+from memctl.storage.postgres.search import PostgresSearch
+from memctl.storage.postgres.state import State
+from memctl.storage.postgres.transactions import CHANGE, LOCKED, RELAXED, Database
+from memctl.storage.postgres.view import PostgresView
+from memctl.storage.postgres.writing import carried_out
+
+if TYPE_CHECKING:
+    from memctl.storage.files.erasing.erasure import Erasure
+    from memctl.storage.postgres.messages import PostgresMessages
+    from memctl.storage.postgres.sessions import PostgresSessions
+
+T = TypeVar("T")
+
+INLINE_EMBEDDINGS = 64
+"""How many missing vectors of a slow model a question makes before it is answered; with more, it goes without them."""
+
+EMBED_BATCH = 256
+
+
+class PostgresStorage:
+    """One user's memories in a database.
+
+    Attributes:
+        report: what the last look at the tables found; None before the first.
+    """
+
+    def __init__(self, db: Database, embedder: Embedder | None, *, log_limit: int) -> None:
+        self.db, self.embedder, self._log_limit = db, embedder, log_limit
+        self.ids = IdMaker()
+        self.report: SyncReport | None = None
+        self._searched = PostgresSearch(db)
+        db.opening = states.opening(db.user)
+        self._given: dict[str, str] = {}
+        self._known: State | None = None
+
+    @property
+    def user(self) -> str:
+        return self.db.user
+
+    @property
+    def root(self) -> None:
+        return None
+
+    @property
+    def place(self) -> str:
+        return self.db.address.shown
+
+    @property
+    def index_place(self) -> str:
+        return "in the database"
+
+    def sizes(self) -> dict[str, int]:
+        from memctl.storage.postgres.sizes import sizes
+
+        return sizes(self.db)
+
+    @property
+    def search(self) -> Search:
+        return self._searched
+
+    @cached_property
+    def sessions(self) -> PostgresSessions:
+        from memctl.storage.postgres.sessions import PostgresSessions
+
+        return PostgresSessions(self.db)
+
+    @cached_property
+    def messages(self) -> PostgresMessages:
+        from memctl.storage.postgres.messages import PostgresMessages
+
+        return PostgresMessages(self.db, self.refresh, self.apply)
+
+    @cached_property
+    def receipts(self) -> Receipts:
+        from memctl.storage.postgres.receipts import NoReceipts, PostgresReceipts
+
+        return NoReceipts() if self.db.reader else PostgresReceipts(self.db)
+
+    @cached_property
+    def revisions(self) -> NoRevisions:
+        return NoRevisions()
+
+    @property
+    def _indexing(self) -> Indexing:
+        return Indexing(self.db, self.messages, self.embedder)
+
+    def clone(self) -> Self:
+        db = Database(self.db.connections, self.db.user, reader=self.db.reader, lock_timeout=self.db.lock_timeout)
+        return type(self)(db, self.embedder, log_limit=self._log_limit)
+
+    def close(self) -> None:
+        """Connections are the process's: others go on using them."""
+
+    # Changing
+
+    def view(self) -> PostgresView:
+        return PostgresView(self.db, self._searched, self.ids, self._given)
+
+    def apply(self, decide: Decision[T], now: datetime, *, tidy: bool = True) -> T:
+        return self.db.retried(lambda: self._applied(decide, now, tidy))
+
+    def _applied(self, decide: Decision[T], now: datetime, tidy: bool) -> T:
+        """Decide and write, in one transaction."""
+        if len(self._given) > records.REMEMBERED:
+            self._given.clear()
+        with self.db.transaction(CHANGE):
+            self._lock_user()
+            if tidy and not (first := housekeeping(self.view(), now)).empty:
+                decide(self.view())  # what is going to be refused must change nothing, not even this
+                self._write(first, now)
+            change, value = decide(self.view())
+            if not change.empty:
+                self._write(change, now)
+            return value
+
+    def _write(self, change: Change, now: datetime) -> None:
+        carried_out(self.db, self.view(), self._indexing, change, now, self._log_limit)
+
+    def _lock_user(self) -> None:
+        if self.db.reader:
+            raise RefusedError(f"the memories of {self.user} are read-only for {self.db.reader}")
+        if self.db.row("SELECT version FROM users WHERE user_id = $1 FOR UPDATE", self.user) is None:
+            raise NotFoundError(f"no user {self.user!r} in {self.db.address.shown}")
+
+    def purge(self, decide: Callable[[PostgresView], tuple[Erasure, T]], now: datetime) -> T:
+        """Erase memories from every table.
+
+        Returns:
+            what was decided.
+        """
+        from memctl.storage.postgres import erasing
+
+        def purged() -> T:
+            with self.db.transaction(LOCKED):
+                self._lock_user()
+                erasing.lock_everything(self.db)
+                what, value = decide(self.view())
+                erasing.erase(self.db, self.view(), self._indexing, what, now, self._log_limit)
+                return value
+
+        return self.db.retried(purged)
+
+    def due(self, now: datetime) -> Change:
+        return housekeeping(self.view(), now)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        with self.db.transaction(LOCKED):
+            self._lock_user()
+            yield
+
+    def locked(self) -> AbstractContextManager[None]:
+        return self._held()
+
+    # What is derived
+
+    def retry(self, action: Callable[[], T]) -> T:
+        return action()
+
+    def refresh(self, *, vectors: bool = False) -> SyncReport:
+        try:
+            state = self._look()
+            if not self.db.reader:
+                state = self._caught_up(state)
+            report = SyncReport(notes=_notes(state), pending=0)
+            if self.embedder is None or (self.embedder.slow and not vectors):
+                self.report = report
+            else:
+                self.report = self._with_vectors(report, state, False, None)
+        except MemctlError as problem:
+            self.report = SyncReport(notes=(problem.message,), blocked=problem)
+        return self.report
+
+    def _caught_up(self, state: State) -> State:
+        """The state, after taking in what was received since, and what another version has made."""
+        if state.rules < RULES:
+            self._rebuild(None)
+        elif state.newest > state.messages_to:
+            while self._took_in():
+                pass
+        else:
+            return state
+        return self._look()
+
+    def _look(self) -> State:
+        self._known = states.read(self.db)
+        return self._known
+
+    def _took_in(self) -> bool:
+        def write() -> bool:
+            with self.db.transaction(RELAXED):
+                return self._indexing.take_in_messages()
+
+        return self.db.retried(write)
+
+    def sync(
+        self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
+    ) -> SyncReport:
+        with waiting.at_most(math.inf):
+            if deep:
+                return self.reindex(progress)
+            report = self.refresh()
+            return report if report.blocked else self._synced(progress)
+
+    def embed(self) -> SyncReport:
+        report = self.refresh()
+        return report if report.blocked else self._synced(None)
+
+    def reindex(self, progress: Progress | None = None) -> SyncReport:
+        self._rebuild(progress)
+        return self._synced(progress)
+
+    def _rebuild(self, progress: Progress | None) -> None:
+        def write() -> None:
+            with self.db.transaction(CHANGE):
+                self.rebuild_in_transaction(progress)
+
+        self.db.retried(write)
+
+    def rebuild_in_transaction(self, progress: Progress | None = None) -> None:
+        """Rebuild what is derived, as part of the caller's transaction."""
+        self._lock_user()
+        self._indexing.rebuild(progress)
+
+    def _synced(self, progress: Progress | None) -> SyncReport:
+        state = self._look()
+        return self._with_vectors(SyncReport(notes=_notes(state)), state, True, progress)
+
+    def _with_vectors(
+        self, report: SyncReport, state: State, everything: bool, progress: Progress | None
+    ) -> SyncReport:
+        inline = 0 if waiting.is_time_limited() else INLINE_EMBEDDINGS
+        pending, reason = self._embed_pending(state, None if everything else inline, progress)
+        self.report = replace(report, pending=pending, pending_reason=reason)
+        return self.report
+
+    def _embed_pending(self, state: State, at_most: int | None, progress: Progress | None) -> tuple[int, str]:
+        """Make the missing vectors, batch by batch, outside of any transaction; returns how many are still missing, and
+        why."""
+        ready = self.embedder is None or state.model == self.embedder.identity
+        missing = state.total - state.vectors if ready else state.total
+        if self.embedder is None or (ready and not missing):
+            return 0, ""
+        if self.db.reader:
+            return missing, f"{self.user} makes them"
+        if self.embedder.slow and at_most is not None and missing > at_most:
+            return missing, "`memctl sync` makes them"
+        try:
+            if not ready:
+                self._change_state(lambda state: derived.forget_vectors(self.db, state, self._identity))
+            self._embed_batches(missing, progress)
+        except ProviderError as problem:
+            return derived.pending_count(self.db), problem.message
+        return 0, ""
+
+    @property
+    def _identity(self) -> str:
+        return self.embedder.identity if self.embedder else ""
+
+    def _embed_batches(self, total: int, progress: Progress | None) -> None:
+        done = 0
+        while self.embedder and (batch := derived.pending(self.db, EMBED_BATCH)):
+            if progress:
+                progress("embedding", done, max(done + len(batch), total))
+            vectors = self.embedder.embed([text_of(row) for row, _, _ in batch])
+            made = [(*each, pack(vector)) for each, vector in zip(batch, vectors, strict=True)]
+            self._change_state(lambda state, made=made: derived.put_pending(self.db, state, made))  # type: ignore[misc]
+            done += len(batch)
+
+    def _change_state(self, change: Callable[[State], State]) -> None:
+        def write() -> None:
+            with self.db.transaction(RELAXED):
+                state = change(states.locked(self.db))
+                states.write(self.db, state)
+            self._known = state
+
+        self.db.retried(write)
+
+    def model(self) -> str:
+        return (self._known or self._look()).model
+
+    def stamp(self) -> str:
+        return states.stamp(self.db)
+
+    def compact(self) -> int:
+        """Drop receipts of long ago. (The server gives back space by itself: autovacuum.)"""
+        from memctl.storage.postgres.receipts import PostgresReceipts
+
+        PostgresReceipts(self.db).drop_old()
+        return 0
+
+    def search_of(
+        self, records: Mapping[str, bytes], *, vectors: bool = True
+    ) -> AbstractContextManager[tuple[Search, str]]:
+        from memctl.storage.postgres.past import search_of
+
+        return search_of(self.db, self.model(), records, self.embedder if vectors else None, INLINE_EMBEDDINGS)
+
+    # What was
+
+    def operations(self, memory_id: str = "", *, newest: int = 0) -> list[Operation]:
+        return log.read(self.db, memory_id, newest)
+
+    @property
+    def operations_trimmed(self) -> bool:
+        return log.trimmed(self.db)
+
+    def trashed(self) -> list[Trashed]:
+        sql = "SELECT name, body FROM texts WHERE user_id = $1 AND starts_with(name, $2)"
+        in_trash = [_trashed(body, restored(name)) for name, body in self.db.rows(sql, self.user, TRASH)]
+        order = sorted(filter(None, in_trash), key=lambda each: (each.trashed_at, each.memory.memory_id))
+        return order[::-1]
+
+    def unreadable(self) -> Mapping[str, RawRecord]:
+        return {}
+
+    def unverified_note(self) -> str:
+        return ""
+
+
+def _trashed(data: bytes, name: str) -> Trashed | None:
+    try:
+        return trash.read_trashed(data, name)
+    except MemctlError:
+        return None
+
+
+def _notes(state: State) -> tuple[str, ...]:
+    problems: Mapping[str, str] = json.loads(state.problems)
+    return tuple(why if why.startswith(name) else f"{name}: {why}" for name, why in sorted(problems.items()))
+
+
+def of_database(storage: Storage) -> PostgresStorage:
+    """A storage that is in a database, for what is about databases."""
+    assert isinstance(storage, PostgresStorage)
+    return storage

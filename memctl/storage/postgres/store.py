@@ -1,0 +1,155 @@
+"""A whole database: its tables, its users, its settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memctl.core.formats import document
+from memctl.core.names import check_user_name
+from memctl.errors import NotFoundError, RefusedError, argument
+from memctl.storage.postgres import schema
+from memctl.storage.postgres.address import Address
+from memctl.storage.postgres.connecting import Connections, connected, connections, telling
+from memctl.storage.postgres.transactions import EVERYBODY, LOCKED, Database
+from memctl.storage.postgres.writing import dumped
+
+TABLES = (
+    "memories", "texts", "lines", "messages", "attachments", "sessions", "offloads", "queue", "log", "receipts",
+    "indexes", "entries", "tags", "links", "postings", "vectors", "sketches", "users",
+)  # fmt: skip
+"""Every table with rows of a user, but for `shares`."""
+
+
+def opened(address: Address) -> Connections:
+    """The connections to a database with the tables of this version.
+
+    Raises:
+        DatabaseError: it cannot be reached.
+        StorageError: it has no tables, or older ones.
+        RefusedError: its tables are newer.
+    """
+    pool = connections(address)
+    if not pool.checked:
+        with telling(address), pool.one() as connection:
+            schema.check(address, schema.version(connection))
+        pool.checked = True
+    return pool
+
+
+def found_version(address: Address) -> int:
+    """The version of the tables; 0 where there are none."""
+    with telling(address), connected(address) as connection:
+        return schema.version(connection)
+
+
+# Users
+
+
+def users(pool: Connections) -> list[str]:
+    """The users, by name."""
+    db = Database(pool, EVERYBODY)
+    return [name for (name,) in db.rows("SELECT user_id FROM users ORDER BY user_id")]
+
+
+def is_user(pool: Connections, name: str) -> bool:
+    return bool(Database(pool, name).value("SELECT EXISTS (SELECT FROM users WHERE user_id = $1)", name))
+
+
+def find_user(pool: Connections, name: str) -> str:
+    """An existing user's name.
+
+    Raises:
+        NotFoundError: there is none; near names are suggested.
+    """
+    from difflib import get_close_matches
+
+    if is_user(pool, check_user_name(name)):
+        return check_user_name(name)
+    known = users(pool)
+    near = get_close_matches(name, known, 3)
+    listing = f"Users here: {', '.join(known[:8])}. " if known else ""
+    hint = f"{listing}Create the user with `memctl user add {argument(name)}`."
+    hint = f"Did you mean {' or '.join(near)}?" if near else hint
+    raise NotFoundError(f"no user {name!r} in {pool.address.shown}", hint=hint)
+
+
+def create_user(pool: Connections, name: str) -> bool:
+    """Make a user without memories; returns whether there was none of that name."""
+    db = Database(pool, check_user_name(name))
+    header = dumped({"format": document.FORMAT, "user_id": db.user})
+    with db.transaction(LOCKED):
+        new = db.run("INSERT INTO users (user_id, header) VALUES ($1, $2) ON CONFLICT DO NOTHING", db.user, header)
+        db.run("INSERT INTO indexes (user_id, rules) VALUES ($1, $2) ON CONFLICT DO NOTHING", db.user, schema.RULES)
+        return new > 0
+
+
+def remove_user(pool: Connections, name: str, lock_timeout: float) -> None:
+    """Remove a user with everything, for good."""
+    db = Database(pool, name, lock_timeout=lock_timeout)
+    with db.transaction(LOCKED):
+        db.rows("SELECT FROM users WHERE user_id = $1 FOR UPDATE", name)
+        for table in (*TABLES, "shares"):
+            db.run(f"DELETE FROM {table} WHERE user_id = $1", name)
+
+
+# Sharing
+
+
+def share(pool: Connections, owner: str, reader: str) -> bool:
+    """Let a user read another's memories; False where that was so already."""
+    db = Database(pool, owner)
+    with db.transaction(LOCKED):
+        sql = "INSERT INTO shares (user_id, reader) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+        return db.run(sql, owner, reader) > 0
+
+
+def unshare(pool: Connections, owner: str, reader: str) -> bool:
+    """Let a user read another's memories no longer; False where that was so already."""
+    db = Database(pool, owner)
+    with db.transaction(LOCKED):
+        return db.run("DELETE FROM shares WHERE user_id = $1 AND reader = $2", owner, reader) > 0
+
+
+def readers(pool: Connections, owner: str) -> list[str]:
+    """The users that may read one's memories."""
+    sql = "SELECT reader FROM shares WHERE user_id = $1 ORDER BY reader"
+    return [name for (name,) in Database(pool, owner).rows(sql, owner)]
+
+
+def need_share(pool: Connections, owner: str, reader: str) -> None:
+    """Go on only if a user may read another's memories.
+
+    Raises:
+        RefusedError: not so. The message does not say whether there is such a user.
+    """
+    owner = check_user_name(owner)
+    sql = "SELECT EXISTS (SELECT FROM shares WHERE user_id = $1 AND reader = $2)"
+    if not Database(pool, owner, reader=reader).value(sql, owner, reader):
+        hint = f"{owner} can share them: `memctl --user {argument(owner)} user share {argument(reader)}`."
+        raise RefusedError(f"the memories of {owner!r} are not shared with {reader}", hint=hint)
+
+
+# Settings
+
+
+def settings(pool: Connections) -> dict[str, Any]:
+    """The settings that differ from their defaults, by name."""
+    rows = Database(pool, EVERYBODY).rows("SELECT name, value FROM settings ORDER BY name")
+    return {name: json.loads(value) for name, value in rows}
+
+
+def save_setting(pool: Connections, name: str, value: Any) -> None:
+    db = Database(pool, EVERYBODY)
+    plain = list(value) if isinstance(value, tuple) else value
+    with db.transaction(LOCKED):
+        sql = """INSERT INTO settings (name, value) VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
+        db.run(sql, name, json.dumps(plain, ensure_ascii=False))
+
+
+def remove_setting(pool: Connections, name: str) -> bool:
+    """Remove a setting; False if it is not stored."""
+    db = Database(pool, EVERYBODY)
+    with db.transaction(LOCKED):
+        return db.run("DELETE FROM settings WHERE name = $1", name) > 0

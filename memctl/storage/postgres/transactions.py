@@ -1,0 +1,240 @@
+"""The statements of one user's storage: each in a transaction that says whose rows it is about.
+
+A connection is held for a transaction only, and everything a transaction needs is set in it (`set_config(…, true)`): so
+a pooler may give the next one to another connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from random import random
+from time import monotonic, sleep
+from typing import Any, TypeVar
+
+import psycopg
+
+from memctl.errors import DatabaseError, LockedError
+from memctl.storage.postgres import connecting, schema
+from memctl.storage.postgres.address import Address
+from memctl.storage.postgres.connecting import Connection, Connections, telling
+from memctl.storage.postgres.escaping import escaped
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+MOST_PAUSE = 0.02
+"""Seconds, at most, before a transaction begins again, so that those that met do not meet again."""
+
+EVERYBODY = "*"
+"""Stands for the user where all users are listed; nobody can have this name."""
+
+SNAPSHOT = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+"""Everything that is read is of one moment."""
+
+CHANGE = "ISOLATION LEVEL REPEATABLE READ"
+"""As a snapshot. Two that change the same do not both succeed: the second begins again (`Database.retried`)."""
+
+LOCKED = "ISOLATION LEVEL READ COMMITTED"
+"""Sees what others have committed once it has their lock: for what cannot be begun again."""
+
+RELAXED = "ISOLATION LEVEL READ COMMITTED READ WRITE"
+"""As `LOCKED`, for what can be made again: it is not waited for until it is on disk."""
+
+
+class Database:
+    """One user's rows, for one thread at a time.
+
+    Args:
+        user: whose rows.
+        reader: who reads them, where that is another user.
+        lock_timeout: seconds to wait for others who write.
+    """
+
+    def __init__(self, connections: Connections, user: str, *, reader: str = "", lock_timeout: float = 10.0) -> None:
+        self.connections, self.user, self.reader, self.lock_timeout = connections, user, reader, lock_timeout
+        self._current: Connection | None = None
+        self._retries = False
+        self.opening = ""
+        self.opened: Row | None = None
+        """A statement that is sent along with the beginning of each transaction, which saves a round trip, and the row
+        that it gave."""
+        self.began = self.written = 0
+        """Counts transactions, and the changes in the present one: what was looked up holds until one of them grows."""
+
+    @property
+    def address(self) -> Address:
+        return self.connections.address
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._current is not None
+
+    # Statements
+
+    def rows(self, sql: str, *arguments: Any) -> list[Row]:
+        """The rows of a statement; outside of a transaction, of one of its own."""
+        if self._current is None:
+            with self.transaction(SNAPSHOT):
+                return self.rows(sql, *arguments)
+        with telling(self.address):
+            return self._current.execute(sql.encode(), arguments, binary=True).fetchall()
+
+    def row(self, sql: str, *arguments: Any) -> Row | None:
+        """The first row; None where there is none."""
+        found = self.rows(sql, *arguments)
+        return found[0] if found else None
+
+    def value(self, sql: str, *arguments: Any) -> Any:
+        """The first column of the first row; None where there is none."""
+        first = self.row(sql, *arguments)
+        return first[0] if first else None
+
+    def run(self, sql: str, *arguments: Any) -> int:
+        """Carry out a statement in the present transaction; returns how many rows it touched."""
+        assert self._current is not None, "a change needs a transaction"
+        self.written += 1
+        with telling(self.address):
+            return self._current.execute(sql.encode(), arguments).rowcount
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        """Write many new rows. (COPY cannot write into tables with row-level security.)"""
+        assert self._current is not None, "a change needs a transaction"
+        self.written += 1
+        places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
+        with telling(self.address), self._current.cursor() as cursor:
+            cursor.executemany(sql.encode(), rows)
+
+    # Transactions
+
+    @contextmanager
+    def transaction(self, kind: str) -> Iterator[None]:
+        """All statements inside are one transaction; within another, they are part of that.
+
+        Raises:
+            DatabaseError, StorageError, LockedError: nothing was changed.
+        """
+        if self._current is not None:
+            yield
+            return
+        with self.connections.one() as first:
+            connection, self.opened = self._begun(first, kind, self.opening)
+            with self._replaced(first, connection):
+                self._current, self.written = connection, 0
+                self.began += 1
+                try:
+                    yield
+                    self._commit(connection)
+                except connecting.RETRIED:
+                    if self._retries:
+                        raise
+                    raise LockedError("others are changing the same", hint="Try again in a moment.") from None
+                finally:
+                    self._current = None
+
+    @contextmanager
+    def _replaced(self, first: Connection, connection: Connection) -> Iterator[None]:
+        """A connection that was opened in the place of one that was lost is closed at the end."""
+        try:
+            yield
+        finally:
+            if connection is not first:
+                connection.close()
+
+    def once(self, kind: str, statement: str) -> Row | None:
+        """Carry out a statement that stands for itself as a transaction, in one round trip; returns its first row."""
+        with self.connections.one() as first:
+            connection, row = self._begun(first, kind, f"{statement}; COMMIT")
+            with self._replaced(first, connection):
+                return row
+
+    def _begun(self, connection: Connection, kind: str, statement: str) -> tuple[Connection, Row | None]:
+        """The connection, in a transaction, and the row of its first statement. It is another connection if the server
+        turns out to have been restarted."""
+        with telling(self.address):
+            try:
+                return connection, self._begin(connection, kind, statement)
+            except psycopg.OperationalError:
+                if not connecting.is_lost(connection):
+                    raise
+            self.connections.forget_idle()
+            again = connecting.connected(self.address)
+            return again, self._begin(again, kind, statement)
+
+    def _begin(self, connection: Connection, kind: str, statement: str) -> Row | None:
+        settings = {"jit": "off", "search_path": self._search_path(connection), "memctl.user": self.reader or self.user}
+        settings["lock_timeout"] = str(int(self.lock_timeout * 1000)) if kind != SNAPSHOT else "0"
+        if kind == RELAXED:
+            settings["synchronous_commit"] = "off"
+        if self.address.statement_timeout:
+            settings["statement_timeout"] = str(self.address.statement_timeout)
+        calls = ", ".join(f"set_config('{name}', {literal(value)}, true)" for name, value in settings.items())
+        if self.reader:
+            calls += f"; SELECT set_config('memctl.reads', ({_shared(self.user, self.reader)}), true)"
+        return _last(connection.execute(f"BEGIN {kind}; SELECT {calls}; {statement}".encode()))
+
+    def _search_path(self, connection: Connection) -> str:
+        if not self.connections.vector_schema:
+            self.connections.vector_schema = schema.vector_schema(connection)
+        return f'{schema.SCHEMA}, "{self.connections.vector_schema}"'
+
+    def _commit(self, connection: Connection) -> None:
+        try:
+            with telling(self.address):
+                connection.execute(b"COMMIT")
+        except DatabaseError as problem:
+            hint = "Whether the change was saved is not certain: `memctl log` shows it if it was."
+            raise DatabaseError(problem.message, hint=hint) from None
+
+    def retried(self, action: Callable[[], T]) -> T:
+        """Do something that is one transaction, again where another one came between.
+
+        Raises:
+            LockedError: others came between for longer than `lock_timeout`.
+        """
+        if self.in_transaction:
+            return action()
+        deadline = monotonic() + self.lock_timeout
+        self._retries = True
+        try:
+            while True:
+                try:
+                    return action()
+                except connecting.RETRIED:
+                    if monotonic() > deadline:
+                        reason = f"others keep changing the memories of {self.user}"
+                        raise LockedError(reason, hint="Try again in a moment.") from None
+                    sleep(random() * MOST_PAUSE)
+        finally:
+            self._retries = False
+
+    def lock(self, name: str) -> None:
+        """Wait for a lock of the user's, which is held to the end of the transaction.
+
+        Raises:
+            LockedError: somebody else has it for longer than `lock_timeout`.
+        """
+        self.rows("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text", f"memctl/{self.user}/{name}")
+
+
+def _shared(user: str, reader: str) -> str:
+    """The statement that gives the user, if a reader may read the memories."""
+    return f"SELECT user_id FROM shares WHERE user_id = {literal(user)} AND reader = {literal(reader)}"
+
+
+def literal(value: str | bytes) -> str:
+    """Text or bytes as they stand in a statement."""
+    if isinstance(value, bytes):
+        return f"'\\x{value.hex()}'::bytea"
+    return "'" + escaped(value).replace("'", "''") + "'"
+
+
+def _last(cursor: psycopg.Cursor[Row]) -> Row | None:
+    """The first row of the last of several statements that gives any."""
+    row = None
+    while True:
+        if cursor.description:
+            row = cursor.fetchone()
+        if not cursor.nextset():
+            return row

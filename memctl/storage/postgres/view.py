@@ -1,0 +1,331 @@
+"""What a decision sees: one user's memories and texts, as they are in the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from memctl.core import kept, kinds, records
+from memctl.core.formats import codec, document, knowledge, reflections, trash
+from memctl.core.models import MEMORIES, TRASH, Filters, LogLine, Memory, Reflection
+from memctl.core.names import FEEDBACK
+from memctl.core.records import IdMaker
+from memctl.errors import InvalidDataError, NotFoundError
+from memctl.storage.entries import columns
+from memctl.storage.entries.rows import Row
+from memctl.storage.ports.search import Search
+from memctl.storage.ports.view import Counts, StoredDocument
+from memctl.storage.postgres import lines
+from memctl.storage.postgres.derived import FOUND, FROM, row_of
+from memctl.storage.postgres.escaping import restored, short, texts
+from memctl.storage.postgres.search import PostgresSearch
+from memctl.storage.postgres.transactions import Database
+
+RECORDS_AT_ONCE = 500
+
+_ORDER = {"fact_key": "e.created, e.memory_id"}
+"""The order of what is looked up by a column; else that in which it came."""
+
+_NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
+
+
+@dataclass(frozen=True)
+class PostgresView:
+    """The port `View` over the tables. Within a transaction, it is of one moment."""
+
+    db: Database
+    searched: PostgresSearch
+    ids: IdMaker
+    given: dict[str, str] = field(default_factory=dict)
+    """The last id given out in each second, whatever became of its memory."""
+    expected: dict[tuple[str, str], list[bytes]] = field(default_factory=dict)
+    """The records that were looked up ahead, by column and value."""
+
+    @property
+    def search(self) -> Search:
+        return self.searched
+
+    def _memories(self, condition: str, *arguments: Any, order: str = "e.n") -> list[Memory]:
+        return [row.memory for row in self._rows(f"e.record AND {condition}", *arguments, order=order)]
+
+    def _rows(self, condition: str, *arguments: Any, order: str) -> list[Row]:
+        sql = f"SELECT {FOUND} FROM {FROM} WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
+        return [row_of(found) for found in self.db.rows(sql, self.db.user, *arguments)]
+
+    # Memories
+
+    def get(self, memory_id: str) -> Memory | None:
+        raws = self.expected.get(("memory_id", memory_id))
+        if raws is not None:
+            return document.decode_raw(raws[0]) if raws else None
+        raw = self.raws([memory_id]).get(memory_id)
+        return None if raw is None else document.decode_raw(raw)
+
+    def expect(self, memories: Sequence[Memory]) -> None:
+        """Look all of them up at once: one after the other, each would take a round trip."""
+        wanted = {
+            "memory_id": [m.memory_id for m in memories],
+            "text_hash": [codec.text_hash(m.content) for m in memories],
+            "fact_key": [_key(m.category, m.key) for m in memories if m.key],
+            "external_id": [short(m.external_id) for m in memories if m.external_id],
+        }
+        for column, values in wanted.items():
+            self.expected.update({(column, value): [] for value in values})
+            sql = f"""SELECT e.{column}, m.raw FROM unnest($2::text[]) w (value)
+            JOIN entries e ON e.user_id = $1 AND e.record AND e.{column} = w.value
+            JOIN memories m ON m.user_id = e.user_id AND m.memory_id = e.ref ORDER BY {_ORDER.get(column, "e.n")}"""
+            rows = self.db.rows(sql, self.db.user, texts(dict.fromkeys(values))) if values else []
+            for value, raw in rows:
+                self.expected[column, restored(value)].append(raw)
+
+    def _looked_up(self, column: str, value: str) -> list[Memory]:
+        """The memories with this value in a column."""
+        if (raws := self.expected.get((column, value))) is not None:
+            return [document.decode_raw(raw) for raw in raws]
+        return self._memories(f"e.{column} = $2 AND e.{column} <> ''", value, order=_ORDER.get(column, "e.n"))
+
+    def need(self, memory_id: str) -> Memory:
+        if memory := self.get(memory_id):
+            return memory
+        raise NotFoundError(f"no memory {memory_id!r}")
+
+    def raws(self, memory_ids: Sequence[str] | None = None) -> dict[str, bytes]:
+        if memory_ids is None:
+            sql = """SELECT m.memory_id, m.raw FROM memories m JOIN entries e ON e.user_id = m.user_id
+            AND e.path = 'memory.json' AND e.ref = m.memory_id WHERE m.user_id = $1 ORDER BY e.created, e.memory_id"""
+            return {restored(name): raw for name, raw in self.db.rows(sql, self.db.user)}
+        sql = """SELECT m.memory_id, m.raw FROM unnest($2::text[]) WITH ORDINALITY w (id, place)
+        JOIN memories m ON m.user_id = $1 AND m.memory_id = w.id ORDER BY w.place"""
+        found = self.db.rows(sql, self.db.user, texts(memory_ids)) if memory_ids else []
+        return {restored(name): raw for name, raw in found}
+
+    def all(self) -> Iterator[Memory]:
+        return (document.decode_raw(raw) for _, raw in self.raw_records())
+
+    def raw_records(self) -> Iterator[tuple[str, bytes]]:
+        after: tuple[float, str] = (-float("inf"), "")
+        sql = """SELECT e.created, e.memory_id, m.raw FROM entries e
+        JOIN memories m ON m.user_id = e.user_id AND m.memory_id = e.ref
+        WHERE e.user_id = $1 AND e.record AND e.created >= $2 AND (e.created, e.memory_id) > ($2, $3)
+        ORDER BY e.created, e.memory_id LIMIT $4"""
+        while rows := self.db.rows(sql, self.db.user, *after, RECORDS_AT_ONCE):
+            yield from ((restored(name), raw) for _, name, raw in rows)
+            after = (rows[-1][0], restored(rows[-1][1]))
+
+    def matching(self, filters: Filters, now: datetime) -> Iterator[Memory]:
+        rows = self.searched.matching(replace(filters, only=MEMORIES), now)
+        return (row.memory for row in rows if row.is_record)
+
+    def same_text(self, content: str) -> list[Memory]:
+        return self._looked_up("text_hash", codec.text_hash(content))
+
+    def with_key(self, category: str, key: str) -> list[Memory]:
+        return self._looked_up("fact_key", _key(category, key))
+
+    def imported(self, external_id: str) -> list[Memory]:
+        return self._looked_up("external_id", short(external_id))
+
+    def pinned(self, limit: int, now: datetime) -> list[Memory]:
+        condition = "e.pinned AND e.status = 'active' AND (e.ends IS NULL OR e.ends > $2)"
+        return self._memories(condition, now.timestamp(), order=f"e.importance DESC, e.ref LIMIT {limit}")
+
+    def tagged(self, tag: str, limit: int, now: datetime) -> list[Memory]:
+        return self._memories(
+            """e.n IN (SELECT n FROM tags WHERE user_id = $1 AND tag = $2) AND e.status = 'active'
+            AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
+            *(short(tag), now.timestamp()),
+            order=f"e.pinned DESC, e.importance DESC, e.n LIMIT {limit}",
+        )
+
+    def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
+        first = f"(e.kind = '{kinds.PREFERENCE}' OR e.category = 'preference')"
+        return self._memories(
+            f"""e.kind NOT IN ({_NO_PROFILE}) AND e.status = 'active' AND e.confidence >= $2
+            AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
+            *(least_confidence, now.timestamp()),
+            order=f"{first} DESC, e.happened DESC NULLS LAST, e.ref DESC LIMIT {limit}",
+        )
+
+    def categories(self) -> set[str]:
+        return {restored(name) for name in self._distinct("category") if name}
+
+    def kinds(self) -> set[str]:
+        return {restored(name) for name in self._distinct("kind")} - {"", kinds.MESSAGE}
+
+    def _distinct(self, column: str) -> list[str]:
+        sql = f"SELECT DISTINCT {column} FROM entries WHERE user_id = $1"
+        return [name for (name,) in self.db.rows(sql, self.db.user)]
+
+    def tag_counts(self) -> dict[str, int]:
+        sql = """SELECT t.tag, count(*) FROM tags t JOIN entries e ON e.user_id = t.user_id AND e.n = t.n
+        WHERE t.user_id = $1 AND e.record AND e.status = 'active' GROUP BY t.tag ORDER BY t.tag"""
+        return {restored(tag): count for tag, count in self.db.rows(sql, self.db.user)}
+
+    def counts(self) -> Counts:
+        by_column = {name: self._counted(column, "status = 'active'") for name, column in columns.COUNTED.items()}
+        days = self._counted("floor(created / 86400)::bigint", "status = 'active' AND created > 0")
+        return Counts(self._counted("status", "true"), **by_column, months=columns.months(days))
+
+    def _counted(self, what: str, condition: str) -> dict[str, int]:
+        """The number of memories with each value, most frequent first."""
+        sql = f"""SELECT {what}, count(*) FROM entries WHERE user_id = $1 AND record AND {condition}
+        GROUP BY 1 ORDER BY 2 DESC, 1"""
+        return {restored(str(value)): number for value, number in self.db.rows(sql, self.db.user) if value}
+
+    def naming(self, ids: Iterable[str]) -> list[Memory]:
+        names = texts(map(short, ids))
+        condition = "e.n IN (SELECT n FROM links WHERE user_id = $1 AND target = ANY($2::text[]))"
+        return self._memories(condition, names, order="e.created, e.memory_id")
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        return self._header
+
+    @cached_property
+    def _header(self) -> Mapping[str, Any]:
+        data = self.db.value("SELECT header FROM users WHERE user_id = $1", self.db.user)
+        return dict(json.loads(data)) if data else {}
+
+    @cached_property
+    def tombstones(self) -> set[str]:
+        return document.tombstones(self.header)
+
+    # Ids
+
+    def ids_starting(self, beginning: str, limit: int) -> list[str]:
+        return self._ids("starts_with(memory_id, $2)", beginning, limit)
+
+    def ids_ending(self, ending: str, limit: int) -> list[str]:
+        return self._ids("right(memory_id, length($2)) = $2", ending, limit)
+
+    def _ids(self, condition: str, argument: str, limit: int) -> list[str]:
+        sql = f"""SELECT DISTINCT memory_id FROM entries WHERE user_id = $1 AND memory_id <> '' AND {condition}
+        ORDER BY 1 LIMIT $3"""
+        return [restored(name) for (name,) in self.db.rows(sql, self.db.user, argument, limit)]
+
+    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
+        part = f"right(memory_id, {end})" if end else "memory_id"
+        sql = f"""SELECT DISTINCT memory_id FROM entries WHERE user_id = $1 AND memory_id <> ''
+        AND starts_with({part}, $2) ORDER BY memory_id DESC LIMIT $3"""
+        return [restored(name) for (name,) in self.db.rows(sql, self.db.user, beginning, limit)]
+
+    def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
+        ends = texts(name[-length:] for name in ids)
+        sql = f"""SELECT DISTINCT memory_id FROM entries WHERE user_id = $1 AND memory_id <> ''
+        AND (right(memory_id, {length}) = ANY($2::text[]) OR left(memory_id, {length}) = ANY($2::text[]))"""
+        return [restored(name) for (name,) in self.db.rows(sql, self.db.user, ends)]
+
+    def new_id(self, created: datetime) -> str:
+        return self._free(self.ids(created, datetime.now(UTC)), {})
+
+    def unused(self, memories: Sequence[Memory]) -> list[Memory]:
+        last: dict[str, str | None] = {}
+        return [replace(memory, memory_id=self._free(memory.memory_id, last)) for memory in memories]
+
+    def _free(self, drawn: str, last: dict[str, str | None]) -> str:
+        return records.free_id(drawn, last, self.given, self._last_id, self._is_taken)
+
+    def _last_id(self, low: str, high: str) -> str | None:
+        sql = """SELECT max(memory_id) FROM entries WHERE user_id = $1 AND memory_id <> '' AND memory_id >= $2
+        AND memory_id < $3 AND length(memory_id) = $4"""
+        found = self.db.value(sql, self.db.user, low, high, len(low))
+        return None if found is None else restored(found)
+
+    def _is_taken(self, memory_id: str) -> bool:
+        return memory_id in self.tombstones or trash.name_of(memory_id) in self._in_trash
+
+    @cached_property
+    def _in_trash(self) -> set[str]:
+        sql = "SELECT name FROM texts WHERE user_id = $1 AND starts_with(name, $2)"
+        return {restored(name) for (name,) in self.db.rows(sql, self.db.user, TRASH)}
+
+    # Messages and texts
+
+    def has_line(self, line: LogLine) -> bool:
+        return lines.holds(self.db, line)
+
+    def is_message(self, message_id: str) -> bool:
+        return lines.shown(self.db, message_id) is not None
+
+    def deletions(self, message_ids: Iterable[str], now: datetime) -> tuple[LogLine, ...]:
+        return tuple(
+            LogLine(log, kept.deletion(message_id, now))
+            for message_id in message_ids
+            for log in lines.logs_of(self.db, message_id)
+        )
+
+    def texts(self, below: tuple[str, ...]) -> list[str]:
+        sql = "SELECT name FROM texts WHERE user_id = $1 AND (name LIKE 'reflections/%' OR name LIKE 'knowledge/%')"
+        known = [restored(name) for (name,) in self.db.rows(f"{sql} ORDER BY name", self.db.user)]
+        logs = [*lines.logs(self.db), *([FEEDBACK] if lines.is_there(self.db, FEEDBACK) else [])]
+        return [name for name in (*known, *logs) if name.startswith(below)]
+
+    def documents(self) -> list[StoredDocument]:
+        sql = """SELECT name, octet_length(body) FROM texts WHERE user_id = $1 AND name LIKE 'knowledge/%'
+        ORDER BY name"""
+        counts = self.searched.documents()
+        found = [(restored(name), size) for name, size in self.db.rows(sql, self.db.user)]
+        return [
+            StoredDocument(name, size, counts.get(name, 0), "" if counts.get(name) else self._problem(name))
+            for name, size in found
+            if knowledge.is_document(name)
+        ]
+
+    def _problem(self, name: str) -> str:
+        try:
+            knowledge.chunks(self.read(name) or b"", name)
+        except InvalidDataError as problem:
+            return problem.message
+        return ""
+
+    def is_regular(self, name: str) -> bool:
+        return self.read(name) is not None
+
+    def read(self, name: str) -> bytes | None:
+        if name == FEEDBACK or kept.is_transcript(name):
+            return lines.content(self.db, name)
+        data = self.db.value("SELECT body FROM texts WHERE user_id = $1 AND name = $2", self.db.user, name)
+        return None if data is None else bytes(data)
+
+    def reflection(self, name: str) -> Reflection | None:
+        data = self.read(name)
+        return None if data is None else reflections.parse(data, name)
+
+    def referring(self, name: str) -> set[str]:
+        sql = "SELECT ref FROM entries e WHERE user_id = $1 AND record AND summary_ref = $2"
+        return {restored(ref) for (ref,) in self.db.rows(sql, self.db.user, short(name))}
+
+    def orphans(self) -> list[Reflection]:
+        rows = self._rows(
+            """e.part = 1 AND NOT e.record AND NOT EXISTS (SELECT FROM entries r WHERE r.user_id = e.user_id
+            AND r.record AND (r.summary_ref = e.path OR (r.path = 'memory.json' AND r.ref = e.memory_id)))""",
+            order="e.path",
+        )
+        return [reflections.parse(row.raw, row.path) for row in rows]
+
+    # What is to be tidied up
+
+    def expired(self, now: datetime) -> list[Memory]:
+        return self._memories("e.expires <= $2 AND NOT e.pinned", now.timestamp(), order="e.expires, e.ref")
+
+    def repeated(self) -> set[str]:
+        """None: an id is a key here."""
+        return set()
+
+    def misnamed(self) -> list[Row]:
+        return self._rows(
+            """e.part = 1 AND NOT e.record AND e.memory_id <> '' AND EXISTS (SELECT FROM entries r
+            WHERE r.user_id = e.user_id AND r.path = 'memory.json' AND r.ref = e.memory_id
+            AND coalesce(r.summary_ref, '') <> e.path) AND EXISTS (SELECT FROM entries r
+            WHERE r.user_id = e.user_id AND r.record AND r.summary_ref = e.path)""",
+            order="e.path",
+        )
+
+
+def _key(category: str, key: str) -> str:
+    """What identifies a fact with a key."""
+    return short(f"{category}\0{key}")

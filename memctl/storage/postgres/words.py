@@ -1,0 +1,164 @@
+"""Full text: how many entries hold a term, and BM25 as FTS5 computes it, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import log
+
+from memctl.storage.entries.scoring import FEW_TIMES, MANY, OVERFETCH, choosing
+from memctl.storage.ports.search import Scored
+from memctl.storage.postgres.conditions import Arguments, Where
+from memctl.storage.postgres.escaping import escaped, numbers, texts
+from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key
+from memctl.storage.postgres.state import State
+from memctl.storage.postgres.transactions import Database
+
+KEPT = 10_000
+"""Counts kept at most: of so many different words in the questions between two changes."""
+
+LEAST_IDF = 1e-6
+"""Of a term that more than half of the entries hold."""
+
+
+class Counts:
+    """In how many entries each term is, kept until what is searched changes: questions repeat their words."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._of: object = None
+        self._counts: dict[str, tuple[int, int]] = {}
+
+    def of(self, state: State, words: Iterable[str]) -> dict[str, int]:
+        """In how many of all entries each term is."""
+        return {word: counts[0] for word, counts in self._looked_up(state, words).items()}
+
+    def in_documents(self, state: State, words: Iterable[str]) -> dict[str, int]:
+        """In how many passages of documents each term is."""
+        return {word: counts[1] for word, counts in self._looked_up(state, words).items()}
+
+    def _looked_up(self, state: State, words: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+        # What a transaction has written may be taken back: it is remembered no longer than that lasts.
+        of = (state.version, self._db.began if self._db.written else 0, self._db.written)
+        if self._of != of or len(self._counts) > KEPT:
+            self._of, self._counts = of, {}
+        wanted = [*dict.fromkeys(words)]
+        if missing := [word for word in wanted if word not in self._counts]:
+            sql = """SELECT term, count(*), count(*) FILTER (WHERE part = 3) FROM postings
+            WHERE user_id = $1 AND term = ANY($2::text[]) GROUP BY term"""
+            found = self._db.rows(sql, self._db.user, texts(missing))
+            counted = {term: (of_all, of_documents) for term, of_all, of_documents in found}
+            self._counts |= {word: counted.get(escaped(word), (0, 0)) for word in missing}
+        return {word: self._counts[word] for word in wanted}
+
+
+@dataclass(frozen=True)
+class Question:
+    """The terms of a question that any entry holds, in their order, with how many do."""
+
+    state: State
+    counts: Mapping[str, int]
+
+    @property
+    def idfs(self) -> list[float]:
+        total = self.state.total
+        found = (log((total - count + 0.5) / (count + 0.5)) for count in self.counts.values())
+        return [idf if idf > 0 else LEAST_IDF for idf in found]
+
+    @property
+    def usual(self) -> float:
+        """The mean number of terms of an entry."""
+        return self.state.size / max(1, self.state.total)
+
+    @property
+    def many(self) -> bool:
+        return sum(self.counts.values()) > MANY
+
+
+def full_text(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
+    """Entries that hold any of the terms, best first."""
+    if not question.counts:
+        return []
+    if where.is_plain and question.many:
+        chosen = _chosen(moment, question, where, limit)
+        if len(chosen) >= limit:
+            return chosen
+        for depth in (FEW_TIMES * limit, OVERFETCH):
+            best, complete = _best(moment, question, where, depth)
+            if len(best) >= limit or complete:
+                return best[:limit]
+    return _exactly(moment, question, where, limit)
+
+
+# The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (OFFSET 0 keeps the planner
+# from joining in another order.)
+_SCORED = """SELECT p.n, sum(q.idf * ((p.tf * 2.2::float8) / (p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.size
+    / {usual}::float8)))) AS score{weight}
+FROM unnest({terms}::text[], {idfs}::float8[]{weights}) q (term, idf{name})
+CROSS JOIN LATERAL (SELECT n, tf, size FROM postings WHERE user_id = $1 AND term = q.term OFFSET 0) p GROUP BY p.n"""
+
+
+def _scored(question: Question, argument: Arguments, weights: Iterable[float] = ()) -> str:
+    """The statement that scores all entries with any of the terms, with the weight of the terms that choose."""
+    given = {"usual": argument(question.usual), "terms": argument(texts(question.counts))}
+    given |= {"idfs": argument(numbers(question.idfs)), "weight": "", "weights": "", "name": ""}
+    if weights:
+        given |= {"weights": f", {argument(numbers(weights))}::float8[]", "name": ", weight"}
+        given["weight"] = ", sum(q.weight) AS weight"
+    return _SCORED.format(**given)
+
+
+def _exactly(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
+    """All that pass a filter, of one part or of all. Where parts are asked for one after the other, the first question
+    is asked for all of them."""
+    part, terms = where.filters.only, tuple(question.counts)
+    if not part:
+        return moment.scored(("words", terms, where, limit), lambda: _of_all(moment, question, where, limit))
+    anywhere = where.anywhere
+    key = ("words of each part", terms, anywhere, limit)
+    return moment.scored(key, lambda: _of_each_part(moment, question, anywhere, limit), part)
+
+
+def _of_all(moment: Moment, question: Question, where: Where, limit: int) -> list[Row]:
+    argument = Arguments(moment.db.user)
+    sql = f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM ({_scored(question, argument)}) s
+    {by_key("entries", "e", "s.n")} {moment.join()} WHERE {where.sql(argument)}
+    ORDER BY s.score DESC, e.n LIMIT {limit}"""
+    return moment.db.rows(sql, *argument.values)
+
+
+def _of_each_part(moment: Moment, question: Question, where: Where, limit: int) -> list[Row]:
+    argument = Arguments(moment.db.user)
+    sql = f"""SELECT e.n, e.score, e.part, {moment.columns(argument)} FROM (
+        SELECT e.n, s.score, e.part, e.user_id, {ORIGIN},
+            row_number() OVER (PARTITION BY e.part ORDER BY s.score DESC, e.n) AS place
+        FROM ({_scored(question, argument)}) s JOIN entries e ON e.user_id = $1 AND e.n = s.n
+        WHERE {where.sql(argument)}) e {moment.join()} WHERE place <= {limit} ORDER BY score DESC, n"""
+    return moment.db.rows(sql, *argument.values)
+
+
+def _chosen(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
+    """The best of the entries that hold enough of the weight of the rarest terms."""
+    weights, enough = choosing(question.counts, question.state.total)
+
+    def read() -> list[Row]:
+        argument = Arguments(moment.db.user)
+        scored = _scored(question, argument, [weights.get(word, 0.0) for word in question.counts])
+        sql = f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM (
+            SELECT * FROM ({scored}) w WHERE w.weight >= {argument(enough)}::float8
+            ORDER BY score DESC, n LIMIT {OVERFETCH}) s
+        {by_key("entries", "e", "s.n")} {moment.join()} WHERE {where.sql(argument)}
+        ORDER BY s.score DESC, e.n LIMIT {limit}"""
+        return moment.db.rows(sql, *argument.values)
+
+    return moment.scored(("chosen", tuple(question.counts), where, limit), read)
+
+
+def _best(moment: Moment, question: Question, where: Where, depth: int) -> tuple[list[Scored], bool]:
+    """Those of the best that pass the filter, and whether these were all that there are."""
+    argument = Arguments(moment.db.user)
+    sql = f"""SELECT e.n, s.score, s.many, {where.sql(argument)} FROM (SELECT *, count(*) OVER () AS many
+        FROM ({_scored(question, argument)}) w ORDER BY score DESC, n LIMIT {depth}) s
+    {by_key("entries", "e", "s.n")} ORDER BY s.score DESC, e.n"""
+    rows = moment.db.rows(sql, *argument.values)
+    return [Scored(n, score) for n, score, _, passes in rows if passes], not rows or rows[0][2] <= depth

@@ -1,0 +1,119 @@
+"""Carrying out a change: rows of the truth, its line in the log, and what is derived, in the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memctl.core import operations, times
+from memctl.core.formats import document
+from memctl.core.models import Change, TextEdit
+from memctl.core.operations import Operation, TextStep
+from memctl.errors import ConflictError, InvalidDataError
+from memctl.storage.postgres import lines, log
+from memctl.storage.postgres.escaping import LONGEST_ID, texts
+from memctl.storage.postgres.indexing import Indexing
+from memctl.storage.postgres.transactions import Database
+from memctl.storage.postgres.view import PostgresView
+
+Header = tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
+def carried_out(
+    db: Database, view: PostgresView, indexing: Indexing, change: Change, now: datetime, log_limit: int
+) -> None:
+    """Write a change. The user's row is locked.
+
+    Raises:
+        ConflictError: a text is not what the decision saw.
+        InvalidDataError: a record has no form in JSON, or an id is too long.
+    """
+    raws = {memory.memory_id: change.raws.get(memory.memory_id) or document.raw_of(memory) for memory in change.puts}
+    _check(view, raws, change.texts)
+    known = view.raws([*raws, *change.removes])
+    header = _header(view, change)
+    put_memories(db, raws)
+    remove_memories(db, change.removes)
+    _write_texts(db, change.texts)
+    messages = lines.change(db, change.lines)
+    _note(db, change, now, operations.record_steps(raws, known, change.removes), header, log_limit)
+    indexing.index(change, raws, messages)
+
+
+def _check(view: PostgresView, raws: Mapping[str, bytes], edits: Sequence[TextEdit]) -> None:
+    if too_long := next((name for name in raws if len(name.encode("utf-8", "surrogatepass")) > LONGEST_ID), None):
+        raise InvalidDataError(f"the id {too_long[:60]!r}… is longer than {LONGEST_ID} bytes")
+    for edit in edits:
+        if view.read(edit.name) != edit.before:
+            raise ConflictError(
+                f"{edit.name} was changed by someone else in the meantime", hint="Run the command again."
+            )
+
+
+def _header(view: PostgresView, change: Change) -> Header | None:
+    """What stands beside the records, before and after; None where it stays."""
+    if change.header is None:
+        return None
+    return view.header, document.header_with(view.db.user, view.header, change.header)
+
+
+def put_memories(db: Database, raws: Mapping[str, bytes]) -> None:
+    """Store records, by id."""
+    if raws:
+        bodies = "{" + ",".join(f'"\\\\x{raw.hex()}"' for raw in raws.values()) + "}"
+        db.run(
+            """INSERT INTO memories (user_id, memory_id, raw) SELECT $1, u.* FROM unnest($2::text[], $3::bytea[]) u
+            ON CONFLICT (user_id, memory_id) DO UPDATE SET raw = excluded.raw""",
+            *(db.user, texts(raws), bodies),
+        )
+
+
+def remove_memories(db: Database, ids: Sequence[str]) -> None:
+    """Remove records."""
+    if ids:
+        db.run("DELETE FROM memories WHERE user_id = $1 AND memory_id = ANY($2::text[])", db.user, texts(ids))
+
+
+def _write_texts(db: Database, edits: Sequence[TextEdit]) -> None:
+    for edit in edits:
+        if edit.after is None:
+            db.run("DELETE FROM texts WHERE user_id = $1 AND name = $2", db.user, edit.name)
+        else:
+            db.run(
+                """INSERT INTO texts (user_id, name, body) VALUES ($1, $2, $3)
+                ON CONFLICT (user_id, name) DO UPDATE SET body = excluded.body""",
+                *(db.user, edit.name, edit.after),
+            )
+
+
+def _note(
+    db: Database,
+    change: Change,
+    now: datetime,
+    steps: Sequence[operations.RecordStep],
+    header: Header | None,
+    log_limit: int,
+) -> None:
+    """Note the operation, and the user's new version."""
+    sql = "UPDATE users SET version = version + 1, header = coalesce($2, header) WHERE user_id = $1 RETURNING version"
+    number = db.value(sql, db.user, dumped(header[1]) if header else None)
+    operation = Operation(
+        op=operations.new_id(now),
+        at=times.to_text(now),
+        command=change.command,
+        records=tuple(steps),
+        texts=tuple(TextStep(edit.name, edit.before, edit.after) for edit in change.texts),
+        lines=change.lines,
+        header=header,
+        undoes=change.undoes,
+        redoes=change.redoes,
+        number=number,
+    )
+    log.write(db, operation, log_limit)
+
+
+def dumped(header: Mapping[str, Any]) -> bytes:
+    """A header as it is kept."""
+    return json.dumps(header, ensure_ascii=False).encode("utf-8", "surrogatepass")

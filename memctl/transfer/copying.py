@@ -1,0 +1,190 @@
+"""Copies users from one store into another: folders and databases, in every combination.
+
+A user is copied whole or not at all. Before the copy counts, it is read back and compared with the source.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from memctl import config, stores
+from memctl.core.carried import Carried, digests
+from memctl.core.names import check_user_name
+from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
+from memctl.storage.files import carrying, staging
+from memctl.storage.files.carrying import CarriedFolder
+from memctl.storage.files.layout import UserFolder
+from memctl.stores import LOCK_TIMEOUT, DatabaseStore, FolderStore, Store
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What became of a user.
+
+    Args:
+        files: how many were copied, and `size` their bytes together; `operations`: of the history.
+        left_out: what is no file in the source, each with the reason.
+        new: False if the same user was there already.
+    """
+
+    user: str
+    files: int
+    size: int
+    operations: int
+    left_out: tuple[str, ...] = ()
+    new: bool = True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What became of the settings: the names of those that were copied, or why none were."""
+
+    copied: tuple[str, ...] = ()
+    left: str = ""
+
+
+def copy_store(
+    source: str | Path, target: str | Path, users: Sequence[str] = (), *, environment: Mapping[str, str] = os.environ
+) -> list[Copied]:
+    """Copy users, by default all, and the settings, from one folder or database into another: see `copy`."""
+    here, there = (stores.named(place, environment, Path.cwd()) for place in (source, target))
+    copied = copy(here, there, users)
+    copy_settings(here, there)
+    return copied
+
+
+def copy(
+    source: Store, target: Store, users: Sequence[str] = (), progress: Callable[[str], object] = str
+) -> list[Copied]:
+    """Copy users, by default all; each is complete in the target as soon as `progress` is called with the next.
+
+    A user of the target who has the same data already is left as it is, so a copy that was interrupted can be repeated.
+
+    Raises:
+        NotFoundError: there is no such user in the source, or none at all.
+        RefusedError: a user of the target has other data; nothing was copied.
+        InvalidDataError: the source has records that cannot be read; this user was not copied.
+        StorageError: the target cannot be written; this user was not copied.
+    """
+    if source.place == target.place:
+        raise UsageError(f"{source.name} cannot be copied into itself")
+    names = [source.find_user(name) for name in dict.fromkeys(users)] or source.users()
+    if not names:
+        raise NotFoundError(f"{source.name} has no users to copy", hint="`memctl user list` shows those of a store.")
+    if not target.exists():
+        target.prepare()
+    there = [name for name in names if not _is_free(target, name)]
+    for name in there:
+        _need_same(source, target, name)
+    return [_copied(source, target, name, progress, name not in there) for name in names]
+
+
+def copy_settings(source: Store, target: Store) -> Settings:
+    """Copy the settings that differ from their defaults, unless the target has settings of its own."""
+    default = config.Settings()
+    given, own = source.read_settings()[0], target.read_settings()[0]
+    names = [field.name for field in fields(given) if getattr(given, field.name) != getattr(default, field.name)]
+    if names and own not in (default, given):
+        return Settings(left=f"the settings were not copied: {target.name} has its own")
+    for name in names if own != given else ():
+        target.save_setting(name, getattr(given, name))
+    return Settings(tuple(names if own != given else ()))
+
+
+def _copied(source: Store, target: Store, name: str, progress: Callable[[str], object], new: bool) -> Copied:
+    progress(name)
+    with _held(source, name) as carried:
+        known = digests(carried)
+        if new:
+            _write(target, name, carried, known)
+        sizes = [len(file.data) for file in carried.files()]
+        left_out = tuple(carried.left_out) if isinstance(carried, CarriedFolder) else ()
+        return Copied(name, len(sizes), sum(sizes), len(carried.log().operations), left_out, new)
+
+
+def _need_same(source: Store, target: Store, name: str) -> None:
+    with _held(source, name) as here, _held(target, name) as there:
+        if digests(here) != digests(there):
+            raise _other_data(target, name)
+
+
+def _other_data(target: Store, name: str) -> RefusedError:
+    hint = f"Copy other users with --user, or remove this one there first: `memctl user remove {argument(name)}`."
+    return RefusedError(f"the user {name} is in {target.name} already, with other data; nothing was copied", hint=hint)
+
+
+# Reading
+
+
+@contextmanager
+def _held(store: Store, name: str) -> Iterator[Carried]:
+    """A user's data, which nobody changes meanwhile."""
+    if isinstance(store, FolderStore):
+        folder = UserFolder(store.root / check_user_name(name))
+        with carrying.held(folder, LOCK_TIMEOUT):
+            yield CarriedFolder(folder)
+        return
+    from memctl.storage.postgres.carrying import CarriedRows
+    from memctl.storage.postgres.transactions import SNAPSHOT, Database
+
+    db = Database(store.connections, store.find_user(name))
+    with db.transaction(SNAPSHOT):
+        yield CarriedRows(db)
+
+
+# Writing
+
+
+def _is_free(store: Store, name: str) -> bool:
+    if isinstance(store, FolderStore):
+        return staging.is_free(UserFolder(store.root / check_user_name(name)))
+    from memctl.storage.postgres import carrying as rows
+    from memctl.storage.postgres.transactions import Database
+
+    return rows.is_empty(Database(store.connections, check_user_name(name)))
+
+
+def _write(target: Store, name: str, carried: Carried, known: dict[str, bytes]) -> None:
+    if isinstance(target, FolderStore):
+        _write_folder(target, name, carried, known)
+    else:
+        _write_rows(target, name, carried, known)
+
+
+def _write_folder(target: FolderStore, name: str, carried: Carried, known: dict[str, bytes]) -> None:
+    with staging.stage(target.root) as stage:
+        made = UserFolder(stage / name)
+        carrying.write(made, carried.files(), carried.log())
+        _compare(known, CarriedFolder(made))
+        staging.complete(made)
+        staging.put_in_place(made.root, UserFolder(target.root / name), _other_data(target, name))
+
+
+def _write_rows(target: DatabaseStore, name: str, carried: Carried, known: dict[str, bytes]) -> None:
+    from memctl.storage.postgres import carrying as rows
+    from memctl.storage.postgres.transactions import LOCKED, Database
+
+    target.create_user(name)
+    db = Database(target.connections, name, lock_timeout=LOCK_TIMEOUT)
+    with db.transaction(LOCKED):
+        db.rows("SELECT FROM users WHERE user_id = $1 FOR UPDATE", name)
+        if not rows.is_empty(db):
+            raise _other_data(target, name)
+        rows.write(db, carried.files(), carried.log())
+        _compare(known, rows.CarriedRows(db))
+
+
+def _compare(known: dict[str, bytes], copy: Carried) -> None:
+    """Check that a copy holds what was to be copied.
+
+    Raises:
+        StorageError: it does not.
+    """
+    found = digests(copy)
+    if differing := sorted(path for path in known | found if known.get(path) != found.get(path)):
+        hint = "Nothing was copied. Please report it, with this file's name."
+        raise StorageError(f"the copy of {differing[0]!r} differs from the original", hint=hint)

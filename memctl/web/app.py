@@ -1,0 +1,228 @@
+"""The application: pages and actions as routes, the door before them, and what all pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from memctl.agent.loopback import App
+from memctl.core import times
+from memctl.errors import (
+    ConflictError,
+    InvalidDataError,
+    LockedError,
+    MemctlError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+)
+from memctl.store import MemoryStore
+from memctl.web import guard, moments, undoing
+from memctl.web.asking import Action, Asked, Done, Page, Shown, address
+from memctl.web.checks import Checks
+from memctl.web.guard import Door, Keys, Refusal
+from memctl.web.moments import Pasts
+from memctl.web.pool import Pool
+from memctl.web.rendering import STATIC, rendered
+from memctl.web.sitemap import ACTIONS, NAVIGATION, PAGES
+
+_STATUS: Mapping[type[MemctlError], int] = {
+    NotFoundError: 404, UsageError: 400, ConflictError: 409, RefusedError: 403, LockedError: 503, InvalidDataError: 422,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all requests share.
+
+    Args:
+        read_only: refuse whatever would change something.
+    """
+
+    pool: Pool
+    checks: Checks
+    keys: Keys
+    port: int
+    user: str
+    read_only: bool = False
+    pasts: Pasts = field(default_factory=Pasts)
+
+    def asked(self, request: Request, store: MemoryStore) -> Asked:
+        """The request as pages take it."""
+        store.refresh()
+        params: dict[str, list[str]] = {}
+        for name, value in request.query_params.multi_items():
+            params.setdefault(name, []).append(value)
+        now = times.utc_now()
+        moment = moments.read((params.get("as_of") or [""])[-1], now)
+        stamp, made = store.engine.storage.stamp(), self.checks.generation
+        return Asked(
+            store, self.checks, self.pasts, params, request.path_params, moment, now, stamp, made, self.read_only
+        )
+
+
+def application(site: Site) -> App:
+    """The HTTP application, behind its door."""
+    routes = [
+        Route(guard.OPEN, _opener(site)),
+        Route("/stamp", _stamp(site)),
+        *(Route(page.path, _page(site, page)) for page in PAGES),
+        *(Route(f"/do/{action.name}", _action(site, action), methods=["POST"]) for action in ACTIONS),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    handlers: dict[Any, Any] = {404: lambda request, problem: _problem(site, 404, "There is no such page.")}
+    starlette = Starlette(routes=routes, exception_handlers=handlers)
+    return Door(starlette, site.keys, site.port, lambda status, reason: _bare(status, reason))
+
+
+def _bare(status: int, reason: str) -> str:
+    """A page that says nothing of the memories."""
+    return rendered("refused.html", {"status": status, "reason": reason})
+
+
+# The link
+
+
+def _opener(site: Site) -> Callable[[Request], Response]:
+    """Takes the token of the link, once, and gives the cookie."""
+
+    def open_site(request: Request) -> Response:
+        name = guard.cookie_name(site.port)
+        known = guard.same(request.cookies.get(name, ""), site.keys.cookie)
+        if not known and not site.keys.spend(request.query_params.get("token", "")):
+            reason = "This link was used already, or belongs to another run. Run memctl web again, and open its link."
+            return HTMLResponse(_bare(401, reason), 401)
+        # A page that goes on by itself: after a redirect from another site the browser would not send the cookie.
+        response = HTMLResponse(rendered("opened.html", {}))
+        if not known:
+            response.set_cookie(name, site.keys.cookie, httponly=True, samesite="strict", path="/")
+        return response
+
+    return open_site
+
+
+# Pages
+
+
+def _stamp(site: Site) -> Callable[[Request], Response]:
+    def stamp(request: Request) -> Response:
+        with site.pool.borrowed() as store:
+            return PlainTextResponse(site.asked(request, store).seen)
+
+    return stamp
+
+
+def _page(site: Site, page: Page) -> Callable[[Request], Response]:
+    def show(request: Request) -> Response:
+        with site.pool.borrowed() as store:
+            try:
+                asked = site.asked(request, store)
+                values = page.values(asked)
+                if isinstance(values, Done):
+                    return RedirectResponse(values.where, 303)
+                return _shown(site, asked, request, page.template, values, page.name)
+            except MemctlError as problem:
+                return _failed(site, problem)
+
+    return show
+
+
+def _shown(
+    site: Site, asked: Asked, request: Request, template: str, values: Mapping[str, Any], name: str, status: int = 200
+) -> Response:
+    shared = {
+        "user": site.user, "navigation": NAVIGATION, "active": name, "moment": asked.moment, "now": asked.now,
+        "stamp": asked.seen, "token": site.keys.form, "writable": not (site.read_only or asked.moment.past),
+        "read_only": site.read_only, "here": _here(request), "url": _linker(asked), "notes": _notes(asked.store),
+        "undo": undoing.offered(asked), "said": asked.one("said"), "command": "",
+    }  # fmt: skip
+    return HTMLResponse(rendered(template, {**shared, **values}), status)
+
+
+def _here(request: Request) -> str:
+    """The address of a page, without what an action has told it."""
+    pairs = [(name, value) for name, value in request.query_params.multi_items() if name not in _TOLD]
+    return quote(request.url.path) + (f"?{urlencode(pairs)}" if pairs else "")
+
+
+_TOLD = ("done", "said")
+
+
+def _linker(asked: Asked) -> Callable[..., str]:
+    """Makes addresses that stay at the moment that is looked at."""
+    return lambda path, **params: address(path, **{**params, "as_of": asked.moment.text})
+
+
+def _notes(store: MemoryStore) -> list[str]:
+    """What makes all pages worse than they should be."""
+    report = store.engine.report
+    state = report.index_state if report else None
+    notes = list(state.notes) if state and state.state != "pending" else []
+    if report and report.blocked:
+        notes.insert(0, f"{report.blocked.message}. This is the last good state; nothing can be changed.")
+    return [*notes, *store.engine.setting_notes]
+
+
+def _problem(site: Site, status: int, message: str, hint: str = "") -> Response:
+    values = {"status": status, "message": message, "hint": hint, "user": site.user, "navigation": NAVIGATION}
+    return HTMLResponse(rendered("problem.html", values), status, {"HX-Replace-Url": "false"})
+
+
+def _failed(site: Site, problem: MemctlError) -> Response:
+    status = next((status for kind, status in _STATUS.items() if isinstance(problem, kind)), 500)
+    return _problem(site, status, problem.message, problem.hint)
+
+
+# Actions
+
+
+def _action(site: Site, action: Action) -> Callable[[Request], Any]:
+    async def run(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        body = await request.body()
+        return await run_in_threadpool(act, request, body)
+
+    def act(request: Request, body: bytes) -> Response:
+        try:
+            form = guard.fields_of(body)
+        except Refusal as refusal:
+            return _problem(site, refusal.status, refusal.reason)
+        if not guard.same(form.get("token", ""), site.keys.form):
+            return _problem(site, 403, "This form is not from this run of the page.", "Load the page again.")
+        if site.read_only:
+            return _problem(
+                site, 403, "This page is read-only.", "Run memctl web without --read-only to change things."
+            )
+        with site.pool.borrowed() as store:
+            try:
+                return _acted(site, action, replace(site.asked(request, store), moment=moments.Moment()), form, request)
+            except MemctlError as problem:
+                return _failed(site, problem)
+
+    return run
+
+
+def _acted(site: Site, action: Action, asked: Asked, form: Mapping[str, str], request: Request) -> Response:
+    before = undoing.newest(asked.store)
+    outcome = action.act(asked, form)
+    if isinstance(outcome, Shown):
+        return _shown(site, asked, request, outcome.template, outcome.values, "", outcome.status)
+    return RedirectResponse(_told(outcome, before, undoing.newest(asked.store)), 303)
+
+
+def _told(done: Done, before: str, after: str) -> str:
+    """The address to go to, with what its page is to say: which operation can be undone, or that there was none."""
+    told = {"done": after} if after != before else {"said": done.said} if done.said else {}
+    path, _, query = done.where.partition("?")
+    pairs = [(name, value) for name, value in parse_qsl(query) if name not in _TOLD]
+    query = urlencode([*pairs, *told.items()])
+    return f"{path}?{query}" if query else path

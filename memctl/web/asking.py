@@ -1,0 +1,155 @@
+"""What a request asks for, and what a page or an action of the site is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from memctl.errors import quoted
+from memctl.history.states import Past
+from memctl.store import MemoryStore
+from memctl.web.checks import Checks, Result
+from memctl.web.moments import Moment, Pasts
+
+PATIENCE = 0.04
+"""Seconds that a page waits for a check; with few memories that is enough for all of them."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: for which page, with what, about which memories.
+
+    Args:
+        params: the values in the address, by name.
+        path: the parts of the path that name something.
+        stamp: of the memories as they are now.
+        generation: how many results the checks had when the page was begun.
+    """
+
+    store: MemoryStore
+    checks: Checks
+    pasts: Pasts
+    params: Mapping[str, Sequence[str]]
+    path: Mapping[str, str]
+    moment: Moment
+    now: datetime
+    stamp: str
+    generation: int = 0
+    read_only: bool = False
+
+    @property
+    def seen(self) -> str:
+        """What changes when a page would look another way: the memories, or what a check has found."""
+        return f"{self.stamp}.{self.generation}"
+
+    def one(self, name: str, missing: str = "") -> str:
+        """The last value of a name in the address."""
+        values = self.params.get(name)
+        return values[-1].strip() if values else missing
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """All values of a name in the address that are not empty."""
+        return tuple(dict.fromkeys(value.strip() for value in self.params.get(name, ()) if value.strip()))
+
+    def number(self, name: str, missing: int, most: int) -> int:
+        """A number in the address, within its limits."""
+        text = self.one(name)
+        return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 10 else missing
+
+    def check(self, name: str, wait: float = PATIENCE) -> Result:
+        """The newest result of a check."""
+        return self.checks.get(name, self.stamp, wait)
+
+    def past(self) -> Past | None:
+        """The memories of the moment that is looked at, as the log or git tells them; None for the present, or where
+        neither does."""
+        return self.pasts.at(self.store, self.moment, self.stamp) if self.moment.past else None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: the pure function that makes its values, and the template that shows them.
+
+    Args:
+        values: makes the values, or says where else to go.
+        name: of the entry in the navigation to which it belongs.
+    """
+
+    path: str
+    template: str
+    values: Callable[[Asked], Mapping[str, Any] | Done]
+    name: str = ""
+
+
+Form = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an action did.
+
+    Args:
+        where: the address to go to.
+        said: a sentence where nothing was changed.
+    """
+
+    where: str
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page in the place of an action that could not be done: what to look at first."""
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 409
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a form does. Its path is `/do/NAME`."""
+
+    name: str
+    act: Callable[[Asked, Form], Done | Shown]
+
+
+def address(path: str, **params: str | int | Sequence[str] | None) -> str:
+    """An address of this site; what is empty is left out."""
+    pairs = [
+        (name, str(one))
+        for name, value in params.items()
+        for one in (value if isinstance(value, list | tuple) else [value])
+        if one not in (None, "")
+    ]
+    return quote(path) + (f"?{urlencode(pairs)}" if pairs else "")
+
+
+def memory_path(memory_id: str) -> str:
+    return f"/memory/{memory_id}"
+
+
+def back(form: Form, otherwise: str = "/") -> str:
+    """Where a form wants to go afterwards: a path of this site, and nowhere else."""
+    wanted = form.get("back", "")
+    local = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
+    return wanted if local else otherwise
+
+
+def command(*words: str, **options: str | Sequence[str] | None) -> str:
+    """The command that does the same as a page, as it is typed."""
+    parts = ["memctl", *map(_word, words)]
+    for name, value in options.items():
+        flag = f"--{name.strip('_').replace('_', '-')}"
+        values = [value] if isinstance(value, str) else value or ()
+        parts += [f"{flag} {_word(one)}" for one in values if one]
+    return " ".join(parts)
+
+
+def _word(text: str) -> str:
+    """A word for a shell; in quotes where every shell reads them alike."""
+    needed = quoted(text)
+    return needed if needed == text or set(text) & set("'\\!\n") else f"'{text}'"

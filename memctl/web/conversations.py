@@ -1,0 +1,86 @@
+"""Conversations: what was said, and beside each message what was learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memctl.conversations.service import Learned
+from memctl.core.kept import KeptMessage
+from memctl.core.models import Memory
+from memctl.errors import NotFoundError
+from memctl.storage.ports.messages import Run
+from memctl.web.asking import Asked, Done, Page, address, command
+
+RUNS, MESSAGES = 50, 100
+"""How many are on one page."""
+
+
+def values(asked: Asked) -> Mapping[str, Any]:
+    """The values of the list of runs, the newest first."""
+    session, until = asked.one("session"), asked.moment.time
+    runs = [run for run in asked.store.conversations.runs(session) if _begun(run, until)][::-1]
+    offset = asked.number("offset", 0, 10**7)
+    windows = [] if asked.moment.past or session else asked.store.sessions.all()
+    return {
+        "runs": runs[offset : offset + RUNS], "total": len(runs), "offset": offset, "listed": RUNS,
+        "session": session, "windows": windows, "messages": sum(run.messages for run in runs),
+        "command": command("transcripts"),
+    }  # fmt: skip
+
+
+def _begun(run: Run, until: datetime | None) -> bool:
+    return until is None or run.first is None or run.first <= until
+
+
+@dataclass(frozen=True)
+class Line:
+    """A message, and what was learned from it and those before it."""
+
+    message: KeptMessage
+    learned: Sequence[Learned]
+
+    @property
+    def memories(self) -> list[Memory]:
+        return [each.memory for each in self.learned]
+
+
+def run(asked: Asked) -> Mapping[str, Any]:
+    """The values of the page of a run.
+
+    Raises:
+        NotFoundError: it is not on this machine.
+    """
+    name, until = asked.path["run"], asked.moment.time
+    said = [each for each in asked.store.conversations.run(name) if until is None or not each.at or each.at <= until]
+    if not said:
+        hint = "Transcripts are private to a machine, and messages can be deleted."
+        raise NotFoundError(f"There is no conversation {name!r} here.", hint=hint)
+    offset = asked.number("offset", 0, 10**7)
+    shown = said[offset : offset + MESSAGES]
+    learned = asked.store.conversations.learned_in(name)
+    lines = [Line(each, [one for one in learned if one.messages[-1] == each.message_id]) for each in shown]
+    return {
+        "run": name, "session": said[0].session, "first": said[0].at, "last": said[-1].at, "lines": lines,
+        "total": len(said), "offset": offset, "listed": MESSAGES,
+        "whole": asked.one("whole"), "command": command("transcripts", "show", name),
+    }  # fmt: skip
+
+
+def message(asked: Asked) -> Done:
+    """The place of a message in its conversation."""
+    known = asked.store.conversations.message(asked.path["message_id"])
+    ids = [each.message_id for each in asked.store.conversations.run(known.run)]
+    at = ids.index(known.message_id) if known.message_id in ids else 0
+    offset = at // MESSAGES * MESSAGES
+    where = address(f"/conversations/{known.run}", offset=offset or "", as_of=asked.moment.text)
+    return Done(f"{where}#{known.message_id}")
+
+
+PAGES = (
+    Page("/conversations", "conversations.html", values, "Conversations"),
+    Page("/conversations/{run:path}", "conversation.html", run, "Conversations"),
+    Page("/message/{message_id:path}", "", message, "Conversations"),
+)

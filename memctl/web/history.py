@@ -1,0 +1,104 @@
+"""History: what was done, what each operation changed, undo and redo; git's commits beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memctl.core.names import MAINTENANCE
+from memctl.core.operations import Operation
+from memctl.errors import MemctlError, NotFoundError
+from memctl.history import differences, past, stacks
+from memctl.history.stacks import Stacks
+from memctl.store import MemoryStore
+from memctl.web import timeline
+from memctl.web.asking import Asked, Page
+from memctl.web.timeline import Event
+
+LISTED, MOST = 50, 20_000
+COMMITS = 20
+CHANGED = 50
+"""Records whose differences are shown of one operation."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operation in the list: what it did, whether it was undone, and how many undos take it back."""
+
+    operation: Operation
+    event: Event | None
+    undone: bool
+    depth: int
+
+
+def values(asked: Asked) -> Mapping[str, Any]:
+    """The values of the list, the newest first."""
+    wanted = asked.number("show", LISTED, MOST)
+    operations = _operations(asked, wanted + 1)
+    known = stacks.stacks(operations, MAINTENANCE)
+    return {
+        "rows": _rows(operations[-wanted:], known), "further": len(operations) > wanted, "wanted": wanted,
+        "first_undo": known.done[-1].operation.op if known.done else "",
+        "first_redo": known.undone[-1].operation.op if known.undone else "",
+        "redo_of": known.undone[-1].origin.command if known.undone else "",
+        "trimmed": asked.store.engine.storage.operations_trimmed, "commits": _commits(asked.store),
+        "command": "memctl log; memctl undo; memctl redo",
+    }  # fmt: skip
+
+
+def _operations(asked: Asked, newest: int) -> list[Operation]:
+    if until := asked.moment.time:
+        return [each for each in asked.store.history.operations() if past.made(each) <= until]
+    return asked.store.engine.storage.operations(newest=newest)
+
+
+def _rows(operations: Sequence[Operation], known: Stacks) -> list[Row]:
+    undone = {step.origin.op for step in (*known.undone, *known.lost)}
+    depths = {step.operation.op: depth for depth, step in enumerate(reversed(known.done), 1)}
+    return [
+        Row(each, timeline.of_operation(each), each.op in undone, depths.get(each.op, 0))
+        for each in reversed(operations)
+    ]
+
+
+def _commits(store: MemoryStore) -> list[dict[str, str]]:
+    """The commits of the user's folder; none where it is in no repository, or git may not be asked there."""
+    if store.engine.storage.root is None:
+        return []
+    from memctl.git import commits, queries
+
+    try:
+        return commits.history(store.folder, COMMITS) if queries.top(store.folder.root) else []
+    except MemctlError:
+        return []
+
+
+def one(asked: Asked) -> Mapping[str, Any]:
+    """The values of the page of one operation.
+
+    Raises:
+        NotFoundError: the log does not hold it.
+    """
+    op = asked.path["op"]
+    operation = next((each for each in asked.store.history.operations() if each.op == op), None)
+    if operation is None:
+        raise NotFoundError(f"The log holds no operation {op!r}.", hint="It may have been trimmed.")
+    changes = [
+        change
+        for step in operation.records[:CHANGED]
+        if (change := differences.record(step.memory_id, _bytes(step.before), _bytes(step.after)))
+    ]
+    before, after = ({edit.name: getattr(edit, side) for edit in operation.texts} for side in ("before", "after"))
+    return {
+        "operation": operation, "at": past.made(operation), "changes": changes, "messages": past.messages(operation),
+        "more": max(0, len(operation.records) - CHANGED), "files": differences.files(before, after),
+        "erased": operation.erases[0] if operation.erases else (), "command": f"memctl diff {op}",
+    }  # fmt: skip
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+PAGES = (Page("/history", "history.html", values, "History"), Page("/history/{op}", "operation.html", one, "History"))

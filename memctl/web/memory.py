@@ -1,0 +1,211 @@
+"""One memory: what it says, where it comes from, what it said before, when it fades, where it was used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memctl import overview
+from memctl.core.formats import codec, trash
+from memctl.core.kept import KeptMessage
+from memctl.core.mentions import listed
+from memctl.core.models import Memory
+from memctl.core.operations import Operation
+from memctl.core.provenance import SAID
+from memctl.core.receipts import Receipt
+from memctl.decay import policies
+from memctl.decay.policies import Forecast
+from memctl.errors import NotFoundError
+from memctl.history import differences, past
+from memctl.history.differences import RecordChange
+from memctl.store import MemoryStore
+from memctl.web import moments
+from memctl.web.asking import Asked, Page, command, memory_path
+from memctl.web.changing import version
+from memctl.web.timeline import LEARNED, verb_of
+
+RECEIPTS, MESSAGES = 12, 6
+"""How many answers that used it, and messages that say it, are shown."""
+
+COMPARED = 50_000
+"""Characters of a text that is compared with messages and other memories; more would take seconds."""
+
+HIDDEN = {"memory_id", "content", "layer"}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a fact over time; the present one or a past one."""
+
+    memory: Memory
+    begins: datetime | None
+    ends: datetime | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an operation did to the record."""
+
+    operation: Operation
+    at: datetime
+    verb: str
+    change: RecordChange | None
+
+
+def values(asked: Asked) -> Mapping[str, Any]:
+    """The values of the page."""
+    memory_id = asked.path["memory_id"]
+    memory, note = _memory(asked, memory_id)
+    if memory is None:
+        return _gone(asked, memory_id)
+    store = asked.store
+    reflection, problem = store.engine.readable_reflection(memory)
+    touched = [] if asked.moment.past else _fading(asked, memory)
+    return {
+        "memory": memory, "gone": None, "note": note, "fields": _fields(memory), "COMPARED": COMPARED,
+        "version": version(store, memory.memory_id), "reflection": reflection, "problem": problem,
+        "messages": _messages(asked, memory), "sources": _sources(asked, memory),
+        "used_by": _used_by(asked, memory), "line": _line(asked, memory),
+        "rivals": store.conflicts.against(memory, now=asked.now) if _compared(asked, memory) else (),
+        "fading": touched[0] if touched else None, "receipts": _receipts(asked, memory),
+        "whole": bool(asked.one("whole")),
+        "command": command("inspect", memory.memory_id) if not asked.moment.past
+        else command("list", key=memory.key, as_of=asked.moment.text),
+    }  # fmt: skip
+
+
+def _memory(asked: Asked, memory_id: str) -> tuple[Memory | None, str]:
+    """The memory at the moment that is looked at, and what the page cannot know of it."""
+    if then := asked.past():
+        return moments.memory(then, memory_id), "; ".join(then.warnings)
+    try:
+        memory = asked.store.get(memory_id)
+    except NotFoundError:
+        return None, ""
+    note = "Neither the log nor git goes back so far: this is the record as it is now." if asked.moment.past else ""
+    return memory, note
+
+
+def _compared(asked: Asked, memory: Memory) -> bool:
+    return not asked.moment.past and len(memory.content) <= COMPARED
+
+
+def _gone(asked: Asked, memory_id: str) -> Mapping[str, Any]:
+    """The values of the page of what was forgotten.
+
+    Raises:
+        NotFoundError: there was never such a memory, or nothing of it is left.
+    """
+    given = asked.store.engine.trashed_id(memory_id)
+    data = asked.store.engine.view().read(trash.name_of(given))
+    if data is None:
+        asked.store.get(memory_id)  # it says what there is instead
+        raise NotFoundError(f"no memory {memory_id!r}")
+    trashed = trash.read_trashed(data, given)
+    return {"gone": trashed, "memory": trashed.memory, "command": command("restore", given)}
+
+
+def _fields(memory: Memory) -> list[tuple[str, Any]]:
+    """Every field as the file has it, but for those the page begins with."""
+    return [(name, value) for name, value in codec.encode(memory).items() if name not in HIDDEN]
+
+
+def _messages(asked: Asked, memory: Memory) -> list[KeptMessage]:
+    """The messages from which it was learned, and others of the user's that say the same."""
+    store = asked.store
+    span = [each for each in listed(memory.metadata.get(SAID)) if store.conversations.known([each])]
+    if len(set(span)) > 1:
+        return _between(store, span)
+    others = store.messages_containing([memory.memory_id], now=asked.now) if _compared(asked, memory) else ()
+    known = sorted(store.conversations.known(others))
+    messages = [store.conversations.message(each) for each in dict.fromkeys((*span, *known))]
+    return sorted(messages[:MESSAGES], key=lambda message: (message.at is None, message.at))
+
+
+def _between(store: MemoryStore, span: Sequence[str]) -> list[KeptMessage]:
+    """The messages of a run from the first to the last of these."""
+    run = store.conversations.run(store.conversations.message(span[0]).run)
+    places = [at for at, message in enumerate(run) if message.message_id in span]
+    return run[min(places) : max(places) + 1][:MESSAGES] if places else []
+
+
+def _sources(asked: Asked, memory: Memory) -> list[Memory]:
+    view = asked.store.engine.view()
+    return [source for each in memory.sources if (source := view.get(each))]
+
+
+def _used_by(asked: Asked, memory: Memory) -> list[Memory]:
+    """The memories that were made from it."""
+    return [each for each in asked.store.engine.view().naming([memory.memory_id]) if memory.memory_id in each.sources]
+
+
+def _line(asked: Asked, memory: Memory) -> list[Value]:
+    """The values of the fact over time, the newest first; alone where it has no other."""
+    return [_value(each) for each in asked.store.engine.lineage(memory)]
+
+
+def _value(memory: Memory) -> Value:
+    return Value(memory, memory.valid_from or memory.when, memory.valid_to or memory.archived_at)
+
+
+@dataclass(frozen=True)
+class Fading:
+    """When it fades: the forecast, and its importance from now on."""
+
+    forecast: Forecast
+    curve: Sequence[float]
+    days: int
+
+
+def _fading(asked: Asked, memory: Memory) -> list[Fading]:
+    """Empty for what never fades."""
+    rules = asked.store.decay.rules
+    if not policies.may_fade(memory, rules.policies):
+        return []
+    forecast = policies.forecast(memory, asked.now, rules)
+    days = overview.curve_days(forecast, asked.now)
+    return [Fading(forecast, policies.curve(memory, asked.now, rules, days, overview.CURVE_POINTS), days)]
+
+
+def _receipts(asked: Asked, memory: Memory) -> list[Receipt]:
+    """The last answers in which it was."""
+    if asked.moment.past:
+        return []
+    return asked.store.engine.storage.receipts.newest(RECEIPTS, holding=memory.memory_id)
+
+
+# What was done to it: in a piece of its own, because a log can be long
+
+
+def history(asked: Asked) -> Mapping[str, Any]:
+    """The values of the piece that tells what was done to a memory, the newest first."""
+    memory_id = asked.store.engine.findable(asked.path["memory_id"])
+    operations = asked.store.history.operations(memory_id)
+    steps = [*_steps(operations, memory_id)][::-1]
+    memory = asked.store.engine.view().get(memory_id)
+    logged = any(step.verb == LEARNED for step in steps)
+    written = memory.created_at if memory and not logged else None  # before the log of this machine begins
+    return {"steps": steps, "written": written, "memory_id": memory_id}
+
+
+def _steps(operations: Sequence[Operation], memory_id: str) -> Iterator[Step]:
+    for operation in operations:
+        step = next(each for each in operation.records if each.memory_id == memory_id)
+        before, after = (text.encode() if text is not None else None for text in (step.before, step.after))
+        change = differences.record(memory_id, before, after)
+        told = tuple(each for each in change.fields if each.name != "updated_at") if change else ()
+        yield Step(operation, past.made(operation), verb_of(step), replace(change, fields=told) if change else None)
+
+
+def version_of(asked: Asked) -> Mapping[str, Any]:
+    """What tells an editor whether the memory is still what it was."""
+    return {"version": version(asked.store, asked.path["memory_id"])}
+
+
+PAGES = (
+    Page(memory_path("{memory_id:path}"), "memory.html", values, "Search"),
+    Page("/history-of/{memory_id:path}", "memory_history.html", history),
+    Page("/version/{memory_id:path}", "version.html", version_of),
+)

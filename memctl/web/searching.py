@@ -1,0 +1,198 @@
+"""Search: memories, messages and documents that answer a question, why each ranks where it does, and what a model would
+be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memctl.context.assemble import OUT
+from memctl.core import times
+from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES, Filters, Hit, Query, QueryResult
+from memctl.core.selection import Selection
+from memctl.errors import UsageError
+from memctl.present import answer
+from memctl.web import moments
+from memctl.web.asking import Asked, Page, address, command, memory_path
+from memctl.web.changing import version
+from memctl.web.checks import Totals
+
+SHOWN: Mapping[str, int] = {MEMORIES: 10, MESSAGES: 5, DOCUMENTS: 5}
+"""Hits of each part that are shown at first."""
+
+MORE, LISTED, MOST = 50, 50, 1000
+TITLES: Mapping[str, str] = {MEMORIES: "Memories", MESSAGES: "Messages", DOCUMENTS: "Documents"}
+
+FACETS = ("kind", "category", "tag", "source", "session")
+OFFERED = 12
+"""Values of a facet that are offered."""
+
+WORDS: Mapping[str, str] = {
+    "lexical": "words", "vector": "meaning", "neighbour": "neighbours", "session": "session", "speaker": "speaker",
+    "date": "date", "wish": "lasting wish", "rerank": "reranker",
+}  # fmt: skip
+"""What the parts of a score are called; the others are the boost, for what the memory is worth."""
+
+BOOST = "boost"
+
+
+@dataclass(frozen=True)
+class Section:
+    """The hits of one part of an answer."""
+
+    part: str
+    title: str
+    hits: Sequence[Hit]
+    more: bool
+    far: bool
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A field to narrow a search by: its chosen values, and others with their numbers."""
+
+    name: str
+    chosen: Sequence[str]
+    offered: Sequence[tuple[str, int]]
+
+
+def values(asked: Asked) -> Mapping[str, Any]:
+    """The values of the page: hits where there is a question, else a list."""
+    question, filters = asked.one("q"), _filters(asked)
+    found = _found(asked, question, filters) if question else _listed(asked, filters)
+    return {
+        "q": question, "facets": _facets(asked), "since": asked.one("since"), "until": asked.one("until"),
+        "only": asked.one("only"), "chosen": [(name, value) for name in FACETS for value in asked.many(name)],
+        "sections": (), "page": None, "notes_of_answer": (), "reasons": reasons, "total": None,
+        "version": lambda memory: version(asked.store, memory.memory_id), "where": where,
+        "toggled": lambda name, value: _toggled(asked, name, value), "with_": lambda **more: _with(asked, **more),
+        **found,
+    }  # fmt: skip
+
+
+def _filters(asked: Asked) -> Filters:
+    return Filters(
+        categories=asked.many("category"), kinds=asked.many("kind"), tags=asked.many("tag"),
+        sources=asked.many("source"), sessions=asked.many("session"),
+        since=_time(asked, "since"), until=_time(asked, "until"), as_of=asked.moment.time,
+    )  # fmt: skip
+
+
+def _time(asked: Asked, name: str) -> datetime | None:
+    return times.from_user(asked.one(name), asked.now) if asked.one(name) else None
+
+
+def _found(asked: Asked, question: str, filters: Filters) -> Mapping[str, Any]:
+    only = asked.one("only")
+    parts = [only] if only in SHOWN else [*SHOWN]
+    if asked.moment.revision:  # a revision holds memories alone
+        parts = [MEMORIES]
+    results = {part: _answer(asked, question, filters, part, MORE if only else SHOWN[part]) for part in parts}
+    sections = [_section(part, result, bool(only)) for part, result in results.items()]
+    notes = dict.fromkeys(note for result in results.values() for note in result.degraded)
+    options = {name: asked.many(name) for name in FACETS}
+    told = command("query", question, **options, only=only, as_of=asked.moment.text)
+    return {"sections": sections, "notes_of_answer": [*notes], "command": f"{told} --explain"}
+
+
+def _answer(asked: Asked, question: str, filters: Filters, part: str, most: int) -> QueryResult:
+    query = Query(question, most + 1, replace(filters, only=part))
+    if asked.moment.revision:
+        return asked.store.history.query(replace(query, filters=filters), asked.moment.revision, now=asked.now)
+    return asked.store.query(query, now=asked.now, receipt=False)
+
+
+def _section(part: str, result: QueryResult, alone: bool) -> Section:
+    most = MORE if alone else SHOWN[part]
+    hits = result.hits[:most]
+    return Section(part, TITLES[part], hits, len(result.hits) > most, answer.is_far(hits))
+
+
+def _listed(asked: Asked, filters: Filters) -> Mapping[str, Any]:
+    """The newest memories, page by page."""
+    sort = asked.one("sort", "created")
+    if sort not in ("created", "updated", "occurred", "importance", "confidence"):
+        raise UsageError(f"cannot sort by {sort!r}")
+    offset = asked.number("offset", 0, 10**8)
+    page = moments.selected(asked.store, Selection(filters, sort=sort, limit=LISTED, offset=offset), asked.moment)
+    options = {name: asked.many(name) for name in FACETS}
+    told = command("list", **options, as_of=asked.moment.text, sort="" if sort == "created" else sort)
+    return {
+        "page": page, "total": page.total, "offset": offset, "listed": LISTED, "sort": sort, "command": told,
+        "sorts": ("created", "updated", "importance", "confidence"),
+    }  # fmt: skip
+
+
+def _toggled(asked: Asked, name: str, value: str) -> str:
+    """The address of this search with one value of a facet more, or less."""
+    values = asked.many(name)
+    wanted = [each for each in values if each != value] if value in values else [*values, value]
+    return _with(asked, **{name: wanted, "offset": None})
+
+
+def _with(asked: Asked, **more: Any) -> str:
+    """The address of this search with other values."""
+    kept = {name: asked.many(name) for name in asked.params if name not in ("done", "said")}
+    return address("/search", **{**kept, **more})
+
+
+def _facets(asked: Asked) -> list[Facet]:
+    """What the search can be narrowed by; numbers are of all active memories of the present."""
+    totals: Totals | None = asked.check("totals").value
+    counts = totals.counts if totals else None
+    numbers: Mapping[str, Mapping[str, int]] = {
+        "kind": counts.kinds if counts else {},
+        "category": counts.categories if counts else {},
+        "tag": totals.tags if totals else {},
+        "source": counts.sources if counts else {},
+        "session": counts.sessions if counts else {},
+    }
+    return [_facet(name, asked.many(name), numbers[name]) for name in FACETS]
+
+
+def _facet(name: str, chosen: Sequence[str], numbers: Mapping[str, int]) -> Facet:
+    return Facet(name, chosen, [pair for pair in numbers.items() if pair[0] not in chosen][:OFFERED])
+
+
+def reasons(hit: Hit) -> dict[str, float]:
+    """The parts of a score by what they are called; what the memory is worth is one of them."""
+    parts: dict[str, float] = {}
+    for name, value in hit.parts.items():
+        word = WORDS.get(name, BOOST)
+        parts[word] = parts.get(word, 0.0) + value
+    return {name: value for name, value in parts.items() if abs(value) >= answer.LEAST_SHOWN}
+
+
+def where(hit: Hit) -> str:
+    """The address of the page on a hit."""
+    memory = hit.memory
+    if memory.layer == "MSG":
+        return f"/message/{memory.memory_id}"
+    if memory.layer == "DOC":
+        return f"/{memory.metadata.get('path', '')}"
+    if memory.layer == "L3" and memory.memory_id == memory.summary_md_ref:  # a reflection without a record
+        return f"/{memory.summary_md_ref}"
+    return memory_path(memory.memory_id)
+
+
+# What a model would see
+
+
+def context(asked: Asked) -> Mapping[str, Any]:
+    """The values of the page that shows the context of a model's call."""
+    question = asked.one("q")
+    budget = asked.number("budget", asked.store.settings.context_tokens, 10**7)
+    session = asked.one("session")
+    pack = asked.store.build_context(question, budget=budget, session=session, receipt=False, now=asked.now)
+    told = command("context", question or "…", session=session, budget=asked.one("budget"))
+    return {
+        "q": question, "pack": pack, "budget": budget, "session": session, "command": f"{told} --explain",
+        "placed": [placed for placed in pack.placed if placed.how != OUT],
+        "left": [placed for placed in pack.placed if placed.how == OUT],
+        "room": {"used": pack.used, "granted": pack.granted, "total": pack.allocation.total},
+    }  # fmt: skip
+
+
+PAGES = (Page("/search", "search.html", values, "Search"), Page("/context", "context.html", context, "Search"))

@@ -1,0 +1,80 @@
+"""The store: how much there is of what, how it grew, its index and model, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from memctl.config import Settings
+from memctl.core.models import Filters
+from memctl.core.selection import Selection
+from memctl.web import moments
+from memctl.web.asking import Asked, Page
+from memctl.web.checks import Totals
+
+MONTHS = 60
+"""How many months a chart shows."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting: its value, whether that is the default, and what it does."""
+
+    name: str
+    value: Any
+    changed: bool
+    help: str
+
+
+def values(asked: Asked) -> Mapping[str, Any]:
+    """The values of the page."""
+    overview, totals = asked.check("overview"), asked.check("totals")
+    counted: Totals | None = totals.value
+    months = whole_months(counted.counts.months if counted else {})
+    return {
+        "overview": overview.value, "failed": overview.failed, "pending": overview.stamp != asked.stamp,
+        "counts": counted.counts if counted else None, "tags": counted.tags if counted else {},
+        "months": months, "grown": _grown(months), "settings": _settings(asked.store.settings),
+        "then": _then(asked), "command": "memctl inspect; memctl config list",
+    }  # fmt: skip
+
+
+def whole_months(counts: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of months, with those in between that have none; the last ones."""
+    if not counts:
+        return {}
+    (year, month), last = (int(part) for part in min(counts).split("-")), max(counts)
+    found = {}
+    while (name := f"{year:04}-{month:02}") <= last:
+        found[name] = counts.get(name, 0)
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+    return dict([*found.items()][-MONTHS:])
+
+
+def _grown(months: Mapping[str, int]) -> dict[str, int]:
+    """How many there were at the end of each month, of those that are active now."""
+    total, grown = 0, {}
+    for name, number in months.items():
+        total += number
+        grown[name] = total
+    return grown
+
+
+def _then(asked: Asked) -> int | None:
+    """How many memories were believed at the moment that is looked at."""
+    if not asked.moment.past:
+        return None
+    return moments.selected(asked.store, Selection(Filters(), limit=1), asked.moment).total
+
+
+def _settings(settings: Settings) -> list[Setting]:
+    default = Settings()
+    return [
+        Setting(each.name, value, value != getattr(default, each.name), str(each.metadata["help"]))
+        for each in fields(settings)
+        for value in [getattr(settings, each.name)]
+    ]
+
+
+PAGES = (Page("/store", "store.html", values, "Store"),)

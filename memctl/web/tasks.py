@@ -1,0 +1,50 @@
+"""Tasks: what agents are at, and what came of what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memctl.core.kinds import EPISODE
+from memctl.core.models import Filters, Memory
+from memctl.core.selection import Selection
+from memctl.web import moments
+from memctl.web.asking import Asked, Page
+
+LISTED = 30
+
+
+def values(asked: Asked) -> Mapping[str, Any]:
+    """The values of the page."""
+    offset = asked.number("offset", 0, 10**7)
+    chosen = Selection(Filters(kinds=(EPISODE,)), sort="occurred", limit=LISTED, offset=offset)
+    page = moments.selected(asked.store, chosen, asked.moment)
+    return {
+        "open": [] if asked.moment.past else asked.store.tasks.all(),
+        "limit": asked.store.settings.task_iterations,
+        "ended": [memory for memory in page.memories if is_task(memory)],
+        "offset": offset, "listed": LISTED, "further": offset + LISTED < page.total, "steps": steps, "texts": texts,
+        "command": "memctl task list; memctl list --kind episode",
+    }  # fmt: skip
+
+
+def is_task(memory: Memory) -> bool:
+    """Whether an episode tells of a task, and not of a conversation alone."""
+    about = memory.metadata
+    return bool(memory.external_id.startswith("task_") or about.get("outcome") or isinstance(about.get("steps"), list))
+
+
+def steps(memory: Memory) -> list[dict[str, Any]]:
+    """The steps of an ended task, however the episode has them."""
+    found = memory.metadata.get("steps")
+    listed = found if isinstance(found, list) else []
+    return [step if isinstance(step, dict) else {"description": str(step)} for step in listed]
+
+
+def texts(memory: Memory, name: str) -> list[str]:
+    """The texts that an episode has under a name."""
+    value = memory.metadata.get(name)
+    return [value] if isinstance(value, str) else [str(each) for each in value] if isinstance(value, list) else []
+
+
+PAGES = (Page("/tasks", "tasks.html", values, "Tasks"),)

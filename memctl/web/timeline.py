@@ -1,0 +1,130 @@
+"""What happened lately: what was learned, changed, forgotten and asked, the newest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from memctl.core import times
+from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED, Filters, Memory
+from memctl.core.names import MAINTENANCE
+from memctl.core.operations import Operation, RecordStep
+from memctl.core.receipts import Receipt
+from memctl.core.selection import Selection
+from memctl.history import past
+from memctl.store import MemoryStore
+from memctl.web.asking import address, memory_path
+from memctl.web.moments import Moment
+
+OPERATIONS, RECORDS, QUESTIONS = 40, 40, 15
+"""How much of each is looked at."""
+
+LEARNED, CHANGED, REPLACED, FADED, FORGOT, ASKED, UNDID, DID = (
+    "learned", "changed", "replaced", "faded", "forgot", "asked", "undid", "did",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened.
+
+    Args:
+        verb: what it was, one of the words above.
+        text: of the memory, or the question.
+        where: the address of a page on it.
+        more: how many other memories it was about.
+        note: how it came about.
+    """
+
+    at: datetime
+    verb: str
+    text: str
+    where: str
+    more: int = 0
+    note: str = ""
+
+
+def days(store: MemoryStore, moment: Moment, limit: int) -> list[tuple[str, list[Event]]]:
+    """The last events by day, as far as log, records and receipts tell."""
+    until = moment.time
+    operations = [op for op in _operations(store, until) if op.command != MAINTENANCE or op.records]
+    first = min((past.made(op) for op in operations), default=None)
+    events = [
+        *(event for op in operations if (event := of_operation(op))),
+        *(event for event in of_records(store, moment) if first is None or event.at < first),
+        *map(_of_receipt, store.engine.storage.receipts.newest(QUESTIONS)),
+    ]
+    kept = sorted((e for e in events if until is None or e.at <= until), key=lambda e: e.at, reverse=True)[:limit]
+    return [(day, list(some)) for day, some in groupby(kept, key=lambda event: f"{event.at:%Y-%m-%d}")]
+
+
+def _operations(store: MemoryStore, until: datetime | None) -> list[Operation]:
+    if until is None:
+        return store.engine.storage.operations(newest=OPERATIONS)
+    return [op for op in store.history.operations() if past.made(op) <= until][-OPERATIONS:]
+
+
+def of_operation(operation: Operation) -> Event | None:
+    """What an operation did; None for what is of no interest."""
+    at, where = past.made(operation), f"/history/{operation.op}"
+    steps = operation.records
+    if operation.undoes or operation.redoes:
+        return Event(at, UNDID, _text(steps) or operation.command, where, max(0, len(steps) - 1))
+    if not steps:
+        text = ", ".join(edit.name for edit in operation.texts) or ", ".join(past.messages(operation))
+        return Event(at, DID, text or operation.command, where, note=operation.command)
+    step = _telling(steps)
+    same = sum(verb_of(each) == verb_of(step) for each in steps)
+    only = memory_path(step.memory_id) if len(steps) == 1 and step.after else where
+    return Event(at, verb_of(step), _text([step]), only, same - 1, operation.command)
+
+
+def _telling(steps: Sequence[RecordStep]) -> RecordStep:
+    """The step that says most of an operation: what is new, before what it has replaced."""
+    order = (LEARNED, CHANGED, FADED, FORGOT, REPLACED)
+    return min(steps, key=lambda step: order.index(verb_of(step)))
+
+
+def verb_of(step: RecordStep) -> str:
+    """What became of a record."""
+    if step.before is None:
+        return LEARNED
+    if step.after is None:
+        return FORGOT
+    before, after = _read(step.before).get("status", ACTIVE), _read(step.after).get("status", ACTIVE)
+    return {ARCHIVED: FADED, SUPERSEDED: REPLACED}.get(after, CHANGED) if before != after else CHANGED
+
+
+def _text(steps: Iterable[RecordStep]) -> str:
+    return next((str(_read(step.after or step.before).get("content", step.memory_id)) for step in steps), "")
+
+
+def _read(record: str | None) -> dict[str, Any]:
+    try:
+        value = json.loads(record or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def of_records(store: MemoryStore, moment: Moment) -> Iterator[Event]:
+    """When records were written and last changed, as they say themselves: what happened before the log begins."""
+    chosen = Selection(Filters(statuses=(), as_of=moment.time), sort="updated", limit=RECORDS)
+    for memory in store.page(chosen).memories:
+        at = memory.updated_at or memory.created_at or datetime(1, 1, 1, tzinfo=UTC)
+        yield Event(at, _verb(memory), memory.content, memory_path(memory.memory_id), note=memory.source)
+
+
+def _verb(memory: Memory) -> str:
+    if memory.status in (ARCHIVED, SUPERSEDED):
+        return FADED if memory.status == ARCHIVED else REPLACED
+    changed = memory.updated_at and memory.created_at and times.days_between(memory.created_at, memory.updated_at) > 0
+    return CHANGED if changed and memory.status != CANDIDATE else LEARNED
+
+
+def _of_receipt(receipt: Receipt) -> Event:
+    return Event(receipt.at, ASKED, receipt.query, address("/search", q=receipt.query), len(receipt.used), "used")

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Test the local page in a real browser, from an environment of its own: test_web.sh FOLDER
+# What cannot be installed here is skipped with the reason; that fails where MEMCTL_TEST_REQUIRE lists `browser`.
+set -eu
+folder=$1
+python=$folder/bin/python
+log=$folder/install.log
+stamp=$folder/.installed
+
+skip() {
+    case ",${MEMCTL_TEST_REQUIRE:-}," in
+        *,browser,*) echo "failed: $1" >&2; exit 1 ;;
+    esac
+    echo "skipped: $1"
+    exit 0
+}
+
+because() {
+    skip "$1 cannot be installed here: $(grep -m 1 -o 'ERROR: .*' "$log" || tail -n 1 "$log")"
+}
+
+install() {
+    "$python" -m pip install --quiet --disable-pip-version-check --retries 0 --timeout 20 "$@" >"$log" 2>&1
+}
+
+browser() {
+    command -v "${MEMCTL_TEST_BROWSER:-chromium}" || command -v chromium-browser || command -v google-chrome
+}
+
+mkdir -p "$folder"
+if ! browser >/dev/null; then
+    if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
+        skip "there is no Chromium here, and installing it takes root and apt-get"
+    fi
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+        >"$log" 2>&1 || because Chromium
+fi
+if ! { [ -e "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ]; }; then
+    "${PYTHON:-python3}" -m venv "$folder" >"$log" 2>&1 || because "an environment"
+    install -e ".[web]" "pytest>=8.3,<10" "pytest-xdist>=3.6,<4" "hypothesis>=6.130,<7" "playwright>=1.50,<2" \
+        "axe-playwright-python>=0.1.4,<0.2" || because "Playwright"
+    touch "$stamp"
+fi
+MEMCTL_TEST_BROWSER=$(browser)
+export MEMCTL_TEST_BROWSER
+exec "$python" -m pytest tests/browser -rs -n 2 --dist worksteal

@@ -1,0 +1,113 @@
+"""The command line on a database prints what it prints for a folder, but for what is about files.
+
+`transcripts/database` has what differs. `MEMCTL_UPDATE_TRANSCRIPTS=1` rewrites these: read the diff.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Database
+from loading import load
+
+from memctl import open_store
+from memctl.storage.postgres import address
+
+from .conftest import SAMPLE_STORE, Memctl, Outcome
+from .test_transcripts import TRANSCRIPTS, UPDATE
+from .transcript import Step, parse, replay, written
+
+OWN = sorted((Path(__file__).parent / "transcripts" / "database").glob("*.txt"))
+
+ABOUT_FILES = {"archive", "care", "config", "copy", "git", "init", "model", "postgres", "purge", "state"}
+"""Transcripts of what a database has not, or has in another form."""
+
+LEFT_OUT = {
+    "inspect": {"memctl inspect", "memctl inspect --json"},
+    "knowledge": {"memctl knowledge add store"},
+    "mcp": {"memctl mcp install cursor --with nobody", "memctl query tea --with nobody"},
+    "reflect": {"memctl doctor"},
+    "secrets": {"memctl doctor"},
+}
+"""Commands of other transcripts of which that is true."""
+
+STORE = "postgresql:///store"
+_RULES = (
+    (r"\bstore/memctl\.yaml\b", STORE),
+    (r"\bcreated store/(\w+)", rf"created the user \1 in {STORE}"),
+    (r"\bremoved store/(\w+)", rf"removed the user \1 of {STORE}"),
+    (r"(no user '\w+' in|which user\?|error:) store\b", rf"\1 {STORE}"),
+    (
+        r"not marked as private yet: the next message marks them, which keeps them out of git",
+        "private: kept out of git",
+    ),
+    (r'"store",( |\n)', r'"postgresql://program@/store",\1'),
+)
+"""What stands in a transcript of a folder, and what in its place for a database."""
+
+
+class InDatabase(Memctl):
+    """`memctl` in a database that holds the sample store; xiaolin shares with alice."""
+
+    def use(self, database: Database) -> None:
+        shutil.copytree(SAMPLE_STORE, self.root / "sample")
+        for user in ("alice", "xiaolin"):
+            load(self.root / "sample", user, database, {**self.environment, "MEMCTL_STORE": ""})
+        shutil.rmtree(self.root / "sample")
+        self.environment["MEMCTL_STORE"] = database.address
+        parsed = address.parse(database.address)
+        self.places = {parsed.without_password: "postgresql://program@/store", parsed.shown: STORE}
+        self("--user", "xiaolin", "user", "share", "alice").done()
+
+    def __call__(self, *arguments: str, **options: Any) -> Outcome:
+        """Run a command; `STORE` stands for the address in it."""
+        given = self.environment["MEMCTL_STORE"]
+        return super().__call__(*(given if each == STORE else each for each in arguments), **options)
+
+    def stored(self, path: str) -> str | None:
+        _, user, name = [*path.split("/", 2), "", ""][:3]
+        if not name.startswith("reflections/"):
+            return None
+        with open_store(self.environment["MEMCTL_STORE"], user, environment=self.environment) as store:
+            return (store.engine.view().read(name) or b"").decode()
+
+
+@pytest.fixture
+def in_database(tmp_path: Path, program: Path, database: Database) -> InDatabase:
+    tool = InDatabase(tmp_path, program=program)
+    tool.use(database)
+    return tool
+
+
+@pytest.mark.parametrize("name", [path.stem for path in TRANSCRIPTS if path.stem not in ABOUT_FILES])
+def test_the_same_as_in_a_folder(name: str, in_database: InDatabase) -> None:
+    steps = parse((Path(__file__).parent / "transcripts" / f"{name}.txt").read_text("utf-8"))
+    left_out = LEFT_OUT.get(name, set())
+    assert left_out <= {step.command for step in steps}
+    assert _compared(replay(steps, in_database), left_out) == _compared([*map(_in_database, steps)], left_out)
+
+
+def _compared(steps: Sequence[Step], left_out: set[str]) -> str:
+    return written([step for step in steps if step.command not in left_out])
+
+
+def _in_database(step: Step) -> Step:
+    """The step as a database has it."""
+    out, err = step.out, step.err
+    for pattern, replacement in _RULES:
+        out, err = re.sub(pattern, replacement, out), re.sub(pattern, replacement, err)
+    return replace(step, out=out, err=err)
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_transcript(path: Path, in_database: InDatabase) -> None:
+    found = written(replay(parse(path.read_text("utf-8")), in_database))
+    if UPDATE:
+        path.write_text(found, "utf-8")
+    assert found == path.read_text("utf-8")

@@ -1,0 +1,216 @@
+"""What goes wrong with a database: a clear error that says what to do, and nothing half-written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+from conftest import Database
+from databases import OWNER, PROGRAM, Databases, Server
+from postgres.dump import dump
+
+from memctl import MemoryStore, open_store
+from memctl.errors import DatabaseError, InvalidDataError, MemctlError, RefusedError, StorageError, UsageError
+from memctl.storage.postgres import address, schema
+
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def alice(database: Database, environment: dict[str, str]) -> Iterator[MemoryStore]:
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        yield store
+
+
+def as_admin(database: Database, *statements: str) -> None:
+    with psycopg.connect(database.admin, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def refused(store: MemoryStore, kind: type[MemctlError], *said: str) -> MemctlError:
+    """Adding a memory is refused with these words."""
+    with pytest.raises(kind) as raised:
+        store.add("Something new", now=NOW)
+    text = f"{raised.value.message} {raised.value.hint}"
+    assert all(each in text for each in said), text
+    return raised.value
+
+
+# The server and the schema
+
+
+def test_a_wrong_password(own_server: Server, environment: dict[str, str]) -> None:
+    admin = Databases(own_server.address("postgres"))
+    admin.run("CREATE ROLE locked LOGIN PASSWORD 'Kitten99'")
+    hba = own_server.data / "pg_hba.conf"
+    hba.write_text("local all locked scram-sha-256\n" + hba.read_text("utf-8"), "utf-8")
+    admin.run("SELECT pg_reload_conf()")
+    wrong = own_server.address("own", "locked").replace("locked@", "locked:Puppy77@")
+    with pytest.raises(DatabaseError) as raised:
+        open_store(wrong, "alice", environment=environment)
+    said = f"{raised.value.message} {raised.value.hint}"
+    assert "password" in said
+    assert "~/.pgpass" in said
+    assert "Puppy77" not in said
+    assert raised.value.exit_code == 8
+
+
+def test_a_server_without_vector(databases: Databases) -> None:
+    with databases.new() as name:
+        databases.run(f"ALTER DATABASE {name} SET extension_control_path = '/nowhere'")
+        with pytest.raises(StorageError, match="has not the extension `vector`") as raised:
+            schema.migrate(address.parse(databases.at(name)))
+        assert "pgvector" in raised.value.hint
+        with psycopg.connect(databases.at(name)) as connection:
+            assert connection.execute("SELECT to_regnamespace('memctl')").fetchone() == (None,)
+
+
+def test_a_schema_of_a_newer_version(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
+    as_admin(database, "INSERT INTO memctl.migrations VALUES (999)")
+    _forget_pools()
+    with pytest.raises(RefusedError, match="schema 999, of a newer memctl"):
+        open_store(database.address, "alice", environment=environment)
+    with pytest.raises(RefusedError, match="schema 999, of a newer memctl"):
+        schema.migrate(address.parse(database.owner))
+
+
+def test_a_schema_of_an_older_version(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
+    as_admin(database, f"DELETE FROM memctl.migrations WHERE number = {schema.newest()}")
+    _forget_pools()
+    with pytest.raises(StorageError, match="this version needs") as raised:
+        open_store(database.address, "alice", environment=environment)
+    assert "memctl init" in raised.value.hint
+
+
+def _forget_pools() -> None:
+    from memctl.storage.postgres import connecting
+
+    connecting.close_all()
+    connecting._POOLS.clear()
+
+
+def test_a_read_only_database_answers_and_refuses_to_write(
+    alice: MemoryStore, database: Database, environment: dict[str, str]
+) -> None:
+    alice.add("Alice drinks tea", now=NOW)
+    as_admin(database, f"ALTER DATABASE {database.name} SET default_transaction_read_only = on")
+    _forget_pools()
+    with open_store(database.address, "alice", environment=environment) as store:
+        before = dump(database.admin)["memories"]
+        refused(store, StorageError, "read-only", "primary")
+        assert [hit.memory.content for hit in store.query("tea", now=NOW).hits] == ["Alice drinks tea"]
+        assert dump(database.admin)["memories"] == before
+
+
+def test_a_statement_that_takes_too_long(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
+    alice.add_many([_memory(n) for n in range(300)], now=NOW)
+    before = dump(database.admin)
+    separator = "&" if "?" in database.address else "?"
+    with open_store(f"{database.address}{separator}statement_timeout=1ms", "alice", environment=environment) as store:
+        with pytest.raises(DatabaseError, match="longer than its statement_timeout allows") as raised:
+            store.add_many([_memory(n) for n in range(300, 900)], now=NOW)
+        assert "statement_timeout=60s" in raised.value.hint
+    assert dump(database.admin) == before
+
+
+def _memory(number: int):
+    from memctl import Memory
+
+    return Memory("", f"Memory {number} of rivers, and {number * 7919} quokkas")
+
+
+def test_temporary_room_that_runs_out(alice: MemoryStore, database: Database) -> None:
+    """53400, configuration limit: the same class of errors as a full disk (53100)."""
+    from memctl.storage.postgres.connecting import _named
+
+    for kind in (psycopg.errors.DiskFull, psycopg.errors.ConfigurationLimitExceeded):
+        found = _named(address.parse(database.address), kind("could not extend file: No space left on device"))
+        assert isinstance(found, StorageError)
+        assert "no room" in found.message
+
+
+# Texts
+
+
+@pytest.mark.parametrize(
+    "text", ["a\0b", "half \ud83d a character", "\x1a0000", "e\u0301", "\uffff\ufdd0", "'; DROP TABLE x; --"]
+)
+def test_any_text_comes_back_or_is_refused_as_in_a_folder(
+    text: str, alice: MemoryStore, environment: dict[str, str], tmp_path
+) -> None:
+    with open_store(tmp_path / "folder", "alice", create=True, environment=environment) as folder:
+        assert _outcome(alice, text) == _outcome(folder, text)
+
+
+def _outcome(store: MemoryStore, text: str) -> object:
+    try:
+        memory = store.add(f"Told: {text}", tags=(f"t{text}",), now=NOW).memory
+    except MemctlError as problem:
+        return type(problem), problem.message
+    return store.get(memory.memory_id).content, store.get(memory.memory_id).tags, [m.content for m in store.all()]
+
+
+def test_ten_megabytes(alice: MemoryStore) -> None:
+    text = "A line about rivers.\n" * 500_000
+    try:
+        memory = alice.add(text, now=NOW).memory
+    except InvalidDataError:
+        assert alice.all() == []
+    else:
+        assert alice.get(memory.memory_id).content == text
+
+
+@pytest.mark.parametrize("name", ["o'hara", 'a"b', "a;b", "*", "a\\b", "", "a\0b", "x" * 300])
+def test_names_of_users(name: str, database: Database, environment: dict[str, str]) -> None:
+    """What a folder refuses is refused here; what it allows is one user, and nobody else."""
+    refusals: list[str] = []
+    try:
+        with open_store(database.address, name, create=True, environment=environment) as store:
+            store.add("Something", now=NOW)
+            assert len(store.all()) == 1
+    except (UsageError, InvalidDataError) as problem:
+        refusals.append(problem.message)
+    users = len(dump(database.admin)["users"])
+    assert (users, len(refusals)) in ((1, 0), (0, 1))
+    assert all(refusals)
+
+
+# Migrations
+
+
+def test_every_older_schema_is_migrated_to_the_same_tables(databases: Databases, environment: dict[str, str]) -> None:
+    with databases.new() as fresh:
+        databases.run("CREATE EXTENSION vector", database=fresh)
+        schema.migrate(address.parse(databases.at(fresh, OWNER)))
+        expected = _catalogue(databases.at(fresh))
+    for last in range(1, schema.newest()):
+        with databases.new() as name:
+            databases.run("CREATE EXTENSION vector", database=name)
+            owner = address.parse(databases.at(name, OWNER))
+            _migrated_to(owner, last)
+            assert schema.migrate(owner) == list(range(last + 1, schema.newest() + 1))
+            assert schema.migrate(owner) == []
+            assert _catalogue(databases.at(name)) == expected
+            schema.grant(owner, PROGRAM)
+            with open_store(databases.at(name, PROGRAM), "alice", create=True, environment=environment) as store:
+                assert store.add("Alice drinks tea", now=NOW).memory
+
+
+def _migrated_to(owner: address.Address, last: int) -> None:
+    from memctl.storage.postgres.connecting import connected
+
+    with connected(owner) as connection:
+        schema._prepare(owner, connection)
+        for number, script in schema.migrations()[:last]:
+            schema._carried_out(connection, number, script)
+
+
+def _catalogue(admin: str) -> list[tuple[object, ...]]:
+    sql = """SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'memctl'
+    UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'memctl'
+    UNION ALL SELECT tablename, policyname, qual FROM pg_policies ORDER BY 1, 2, 3"""
+    with psycopg.connect(admin) as connection:
+        return connection.execute(sql).fetchall()

@@ -1,0 +1,121 @@
+"""`doctor` finds what is wrong in the tables, and repairs what follows from other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+from conftest import Database
+from postgres.dump import derived
+
+from memctl import MemoryStore, open_store
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
+
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def alice(database: Database, environment: dict[str, str]) -> Iterator[MemoryStore]:
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        for text in ("Alice drinks tea", "Alice lives in Porto", "Alice rows on Sundays"):
+            memory = store.add(text, tags=("t",), now=NOW).memory
+        store.write_reflection(memory, "On rowing: the river is cold.\n", now=NOW)
+        store.sessions.conversation("s").add("The river was high today", now=NOW)
+        store.refresh()
+        yield store
+
+
+def broken(database: Database, *statements: str) -> None:
+    with psycopg.connect(database.admin, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(f"SET search_path = memctl, public; {statement}".encode())
+
+
+def found(store: MemoryStore, *, deep: bool = False) -> list[str]:
+    return [str(problem) for problem in examine(store, deep=deep)]
+
+
+def test_nothing_is_wrong(alice: MemoryStore) -> None:
+    assert found(alice, deep=True) == []
+
+
+ORPHANED = {
+    "postings": "INSERT INTO postings VALUES ('alice', 'tea', 999, 1, 1, 1)",
+    "tags": "INSERT INTO tags VALUES ('alice', 'x', 999)",
+    "links": "INSERT INTO links VALUES ('alice', 'x', 999)",
+    "vectors": "INSERT INTO vectors VALUES ('alice', 999, 1, NULL, NULL)",
+    "sketches": "INSERT INTO sketches VALUES ('alice', 999, 1, '1'::varbit)",
+    "entries of memories": "DELETE FROM memories WHERE memory_id = (SELECT min(memory_id) FROM memories)",
+    "memories without": "DELETE FROM entries WHERE n = 1",
+    "entries of texts": "DELETE FROM texts WHERE name LIKE 'reflections/%'",
+    "entries of messages": "UPDATE entries SET line = 99 WHERE part = 2",
+    "terms": "DELETE FROM postings WHERE n = 1",
+    "vector is missing": "DELETE FROM vectors WHERE n = 1",
+    "counts": "UPDATE indexes SET memories = 77",
+    "earlier state": "UPDATE entries SET hash = 'x' WHERE n = 1",
+}
+
+
+@pytest.mark.parametrize("what", ORPHANED)
+def test_an_index_that_does_not_match_is_rebuilt(what: str, alice: MemoryStore, database: Database) -> None:
+    broken(database, ORPHANED[what])
+    problems = examine(alice)
+    assert [problem for problem in problems if what in str(problem) and problem.code == "index"], problems
+    repair(alice, problems)
+    assert [problem for problem in examine(alice, deep=True) if problem.code == "index"] == []
+
+
+def test_a_difference_that_no_count_shows_is_found_by_a_rebuild(alice: MemoryStore, database: Database) -> None:
+    before = derived(database.admin, "alice")
+    broken(database, "UPDATE postings SET term = 'zzz' WHERE n = 1 AND term = 'tea'")
+    assert found(alice) == []
+    (said,) = found(alice, deep=True)
+    assert "1 entries differ from a rebuild" in said
+    repair(alice, examine(alice, deep=True))
+    assert derived(database.admin, "alice") == before
+
+
+def test_numbers_about_the_log_are_counted_again(alice: MemoryStore, database: Database) -> None:
+    broken(database, "UPDATE users SET log_size = 5, version = 1")
+    problems = examine(alice)
+    assert [problem.code for problem in problems] == ["log"]
+    repair(alice, problems)
+    assert found(alice) == []
+    alice.add("and it goes on", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "UPDATE memories SET raw = 'no json' WHERE memory_id = (SELECT min(memory_id) FROM memories)",
+            "is unreadable",
+        ),
+        (
+            "UPDATE memories SET memory_id = 'x' WHERE memory_id = (SELECT min(memory_id) FROM memories)",
+            "says that its id",
+        ),
+        ("DELETE FROM texts WHERE name LIKE 'reflections/%'", "which does not exist"),
+        ("UPDATE log SET body = 'no json' WHERE number = 1", "operation 1: is unreadable"),
+        ("UPDATE messages SET line = 'no json'", "line 1 of the transcripts: is unreadable"),
+        ("ALTER TABLE texts NO FORCE ROW LEVEL SECURITY", "table texts: has no row-level security"),
+    ],
+)
+def test_what_only_a_person_can_decide_is_named(
+    statement: str, said: str, alice: MemoryStore, database: Database
+) -> None:
+    broken(database, statement)
+    assert [problem for problem in examine(alice) if said in str(problem) and not problem.fix]
+
+
+def test_a_role_that_sees_everything_is_named(database: Database, environment: dict[str, str]) -> None:
+    with open_store(database.admin, "alice", create=True, environment=environment) as store:
+        assert any("bypasses row-level security" in each for each in found(store))
+
+
+def test_a_secret_is_named(alice: MemoryStore) -> None:
+    alice.add("The token is ghp_16C7e42F292c6912E7710c838347Ae178B4a", allow_secret=True, now=NOW)
+    assert any("looks like" in each for each in found(alice))

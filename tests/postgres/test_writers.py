@@ -1,0 +1,234 @@
+"""Many writers, and what becomes of acknowledged writes when a client, a process of the server or all of it is killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from conftest import Database
+from databases import PROGRAM, Server
+
+from memctl import open_store, stores
+from memctl.doctor.examining import examine
+from memctl.errors import DatabaseError, MemctlError
+
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+PROCESSES, EACH = 8, 6
+ROUNDS = 100 if os.environ.get("MEMCTL_TORTURE") else 3
+FORK = multiprocessing.get_context("fork")
+
+
+def started(work: Callable[..., None], *arguments: Any) -> Any:
+    process = FORK.Process(target=work, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
+# Eight at once
+
+
+def write_some(address: str, environment: dict[str, str], number: int, shared: str) -> None:
+    with open_store(address, "alice", environment=environment) as store:
+        chat = store.sessions.conversation("s")
+        for turn in range(EACH):
+            store.add(f"Writer {number} saw the animal number {turn} at gate {number * 31 + turn}", now=NOW)
+            store.feedback(shared, "up", now=NOW)
+            chat.add(f"Writer {number} says {turn}", now=NOW)
+
+
+def test_eight_writers_lose_nothing(database: Database, environment: dict[str, str]) -> None:
+    place = stores.named(database.address, environment, Path.cwd())
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        shared = store.add("What all of them judge", now=NOW).memory.memory_id
+        place.save_setting("lock_timeout", 90.0)  # the machine may be busy: what counts is that nothing is lost
+        every = [started(write_some, database.address, environment, n, shared) for n in range(PROCESSES)]
+        for process in every:
+            process.join(120)
+        assert [process.exitcode for process in every] == [0] * PROCESSES
+        store.refresh()
+        told = {memory.content for memory in store.all()}
+        assert len(told) == PROCESSES * EACH + 1
+        operations = store.history.operations()
+        assert sum(each.command.startswith("feedback") for each in operations) == PROCESSES * EACH
+        assert [each.number for each in operations] == list(range(1, len(operations) + 1))
+        judged = store.engine.view().read("feedback.jsonl") or b""
+        assert judged.count(b"\n") == PROCESSES * EACH
+        assert len(store.sessions.conversation("s").get()) + _kept(store) >= PROCESSES * EACH
+        assert [str(problem) for problem in examine(store, deep=True)] == []
+
+
+def _kept(store: Any) -> int:
+    return sum(run.messages for run in store.conversations.runs())
+
+
+def test_changes_of_the_same_moment_are_retried(database: Database, environment: dict[str, str]) -> None:
+    """Two threads, each with a store of its own, change one fact again and again: each sees what the other wrote."""
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        store.add("0", key="count", value="0", now=NOW)
+        clones = [store.clone() for _ in range(2)]
+        threads = [threading.Thread(target=_count_up, args=(clone,)) for clone in clones]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        (value,) = [memory.value for memory in store.all() if memory.key == "count"]
+        assert value == "20"
+        for clone in clones:
+            clone.close()
+
+
+def _count_up(store: Any) -> None:
+    from dataclasses import replace
+
+    from memctl.core.models import Change
+
+    def decide(view: Any) -> Change:
+        memory = next(each for each in view.all() if each.key == "count")
+        return Change("count", puts=(replace(memory, value=str(int(memory.value) + 1)),))
+
+    for _ in range(10):
+        store.change(decide, now=NOW)
+
+
+# Killed clients and servers
+
+
+def write_on(address: str, environment: dict[str, str], said: Connection, beginning: int) -> None:
+    """Write on and on; say what was acknowledged."""
+    with open_store(address, "alice", environment=environment) as store:
+        number = beginning
+        while True:
+            number += 1
+            try:
+                added = store.add(f"Line {number} of the log book, {number * 7919}", now=NOW)
+            except MemctlError:
+                time.sleep(0.02)
+                continue
+            said.send(added.memory.memory_id)
+
+
+class Writer:
+    """A process that writes, and what it said."""
+
+    def __init__(self, address: str, environment: dict[str, str], beginning: int) -> None:
+        self.heard, said = FORK.Pipe(duplex=False)
+        self.process = started(write_on, address, environment, said, beginning)
+        said.close()
+        self.acknowledged: list[str] = []
+
+    def hear(self, count: int, timeout: float = 30) -> None:
+        """Wait for so many more acknowledgements."""
+        wanted, deadline = len(self.acknowledged) + count, time.monotonic() + timeout
+        while len(self.acknowledged) < wanted and time.monotonic() < deadline:
+            if self.heard.poll(1):
+                self.acknowledged.append(self.heard.recv())
+        assert len(self.acknowledged) >= wanted, "nothing was written"
+
+    def kill(self) -> list[str]:
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.join(10)
+        try:
+            while self.heard.poll(0):
+                self.acknowledged.append(self.heard.recv())
+        except EOFError:
+            pass
+        return self.acknowledged
+
+
+def all_is_there(address: str, environment: dict[str, str], acknowledged: list[str]) -> None:
+    with open_store(address, "alice", environment=environment) as store:
+        store.refresh()
+        assert set(acknowledged) <= {memory.memory_id for memory in store.all()}
+        assert [str(problem) for problem in examine(store, deep=True)] == []
+        assert store.query("log book", now=NOW).hits
+
+
+def test_a_killed_client_loses_nothing_acknowledged(database: Database, environment: dict[str, str]) -> None:
+    open_store(database.address, "alice", create=True, environment=environment).close()
+    acknowledged: list[str] = []
+    for turn in range(ROUNDS):
+        writer = Writer(database.address, environment, turn * 10_000)
+        writer.hear(3 + turn % 5)
+        acknowledged += writer.kill()
+    all_is_there(database.address, environment, acknowledged)
+
+
+def backends(server: Server) -> list[int]:
+    sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'memctl' AND backend_type = 'client backend'"
+    with psycopg.connect(server.address("postgres")) as connection:
+        return [pid for (pid,) in connection.execute(sql)]
+
+
+def test_a_killed_process_of_the_server_loses_nothing(own_server: Server, environment: dict[str, str]) -> None:
+    address = own_server.address("own", PROGRAM)
+    open_store(address, "alice", create=True, environment=environment).close()
+    writer = Writer(address, environment, 0)
+    for _ in range(ROUNDS):
+        writer.hear(3)
+        for pid in backends(own_server)[:1]:
+            os.kill(pid, signal.SIGKILL)  # the server recovers as after a crash
+        writer.hear(2)
+    all_is_there(address, environment, writer.kill())
+
+
+def test_a_crash_of_the_server_loses_nothing(own_server: Server, environment: dict[str, str]) -> None:
+    address = own_server.address("own", PROGRAM)
+    open_store(address, "alice", create=True, environment=environment).close()
+    writer = Writer(address, environment, 0)
+    process = None
+    for _ in range(ROUNDS):
+        writer.hear(3)
+        own_server.stop("immediate")
+        process = own_server.start()
+        writer.hear(2)
+    all_is_there(address, environment, writer.kill())
+    own_server.stop("immediate")
+    assert process is None or process.wait(30) is not None
+    own_server.start()
+
+
+def test_a_server_that_goes_away_is_an_error_and_the_pool_recovers(
+    own_server: Server, environment: dict[str, str]
+) -> None:
+    with open_store(own_server.address("own", PROGRAM), "alice", create=True, environment=environment) as store:
+        kept = store.add("before", now=NOW).memory
+        own_server.stop("immediate")
+        begun = time.monotonic()
+        with pytest.raises(DatabaseError) as raised:
+            store.add("meanwhile", now=NOW)
+        assert raised.value.exit_code == 8
+        assert time.monotonic() - begun < 10
+        own_server.start()
+        store.add("after", now=NOW)
+        assert {memory.content for memory in store.all()} == {"before", "after"}
+        assert store.get(kept.memory_id).content == "before"
+
+
+def test_no_model_is_called_inside_a_transaction(database: Database, environment: dict[str, str]) -> None:
+    """A slow model is asked while no transaction is open; the built-in one is arithmetic, not a call."""
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        storage = store.engine.storage
+        inner, seen = storage.embedder, []  # type: ignore[attr-defined]
+
+        class Slow:
+            identity, name, slow, languages = "slow/1", "slow", True, frozenset[str]()
+
+            def embed(self, texts: list[str]) -> Any:
+                seen.append(storage.db.in_transaction)  # type: ignore[attr-defined]
+                return inner.embed(texts)
+
+        storage.embedder = Slow()  # type: ignore[attr-defined]
+        store.add("Alice rows", now=NOW)
+        store.sync()
+        assert seen
+        assert not any(seen)

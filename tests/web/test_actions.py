@@ -1,0 +1,324 @@
+"""What can be changed from the pages: by the store's verbs, with the version that was seen, and so that it can be undone."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from conftest import write_by_hand
+
+from memctl import MemoryStore
+from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED
+from memctl.core.names import MAINTENANCE
+from memctl.errors import NotFoundError
+from memctl.reflections.scope import Scope
+from memctl.web.editing import FIELDS
+
+from .site import Visitor, words
+
+NUTS, LAPTOP, MAC = "mem_20250111_3f4b7ca5e3de", "mem_20251124_24c533a7afc2", "mem_20260805_39dbaefa6f46"
+TIMER = "mem_20260409_3a493f7afb93"
+FOOD = Scope(tags=("food",))
+
+
+def form_of(page: str, action: str) -> dict[str, str]:
+    """The hidden fields of the first form with this action."""
+    form = re.search(rf'<form [^>]*action="/do/{action}".*?</form>', page, re.DOTALL)
+    assert form, f"no form for {action}"
+    return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+
+
+def done_by_hand(store: MemoryStore) -> list[str]:
+    """What was done, without what every write tidies up first."""
+    return [each.command for each in store.history.operations() if each.command != MAINTENANCE]
+
+
+def undo(visitor: Visitor, page: str) -> str:
+    """Press Undo on the page that tells what was done."""
+    form = form_of(page, "undo")
+    return visitor.done("undo", op=form["op"], back=form["back"])
+
+
+def edit_form(visitor: Visitor, memory_id: str) -> dict[str, str]:
+    """The fields of the editor as the page has them."""
+    page = visitor.page(f"/edit/{memory_id}")
+    values = dict(
+        re.findall(r'<input (?:type="hidden" )?(?:id="\w+" )?name="(\w+)"(?: inputmode="\w+")? value="([^"]*)"', page)
+    )
+    values |= dict(re.findall(r'<textarea id="(\w+)".*?>\n(.*?)</textarea>', page, re.DOTALL))
+    for name in ("kind", "category"):
+        values[name] = re.search(rf'<select id="{name}".*?<option selected>([^<]*)', page, re.DOTALL)[1]
+    values |= dict.fromkeys(re.findall(r'type="checkbox" name="(\w+)" value="1" checked', page), "1")
+    assert set(FIELDS) <= set(values)
+    return {name: html.unescape(value) for name, value in values.items()}
+
+
+def test_saving_without_a_change_changes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
+    for memory in alice.all():
+        page = visitor.done("save", **edit_form(visitor, memory.memory_id))
+        assert "Nothing was changed" in words(page), memory
+    assert done_by_hand(alice) == []
+
+
+def test_a_memory_is_corrected_and_the_correction_undone(visitor: Visitor, alice: MemoryStore) -> None:
+    before = alice.get(NUTS)
+    form = edit_form(visitor, NUTS) | {
+        "content": "Alice is allergic to tree nuts and to peanuts.",
+        "tags": "constraint, allergy, 1",
+    }
+    page = visitor.done("save", **form)
+    after = alice.get(NUTS)
+    assert (after.content, after.tags) == (
+        "Alice is allergic to tree nuts and to peanuts.",
+        ("constraint", "allergy", "1"),
+    )
+    assert replace(after, content=before.content, tags=before.tags, updated_at=before.updated_at) == before
+    assert done_by_hand(alice) == ["edit"]
+    assert "Saved" in words(page)
+    page = undo(visitor, page)
+    assert alice.get(NUTS) == before
+    assert "Undone" in words(page)
+    form = form_of(page, "redo")
+    visitor.done("redo", op=form["op"], back=form["back"])
+    assert alice.get(NUTS) == after
+
+
+def test_the_whole_record_as_yaml(visitor: Visitor, alice: MemoryStore) -> None:
+    page = visitor.page(f"/edit/{NUTS}?as=yaml")
+    yaml = html.unescape(re.search(r'<textarea id="yaml".*?>\n(.*?)</textarea>', page, re.DOTALL)[1])
+    form = {
+        "memory_id": NUTS,
+        "version": form_of(page, "save")["version"],
+        "yaml": yaml.replace("pinned: true", "mood: calm"),
+    }
+    visitor.done("save", **{**form, "yaml": form["yaml"].replace("\n", "\r\n")})
+    assert alice.get(NUTS).extra == {"mood": "calm"}
+    assert not alice.get(NUTS).pinned
+    broken = visitor.do("save", **form | {"version": visitor.version(NUTS), "yaml": "a: [b"})
+    assert (broken.status_code, "a: [b" in broken.text) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [("content", " ", "needs some text"), ("importance", "7", "importance"), ("confidence", "very", "confidence"),
+     ("expires_at", "someday", "expires_at"), ("category", "nope", "category")],
+)  # fmt: skip
+def test_what_edit_refuses_the_page_refuses(
+    field: str, value: str, said: str, visitor: Visitor, alice: MemoryStore
+) -> None:
+    answer = visitor.do("save", **edit_form(visitor, NUTS) | {field: value, "subcategory": "kept"})
+    assert answer.status_code == 422
+    assert said in words(answer.text)
+    assert 'value="kept"' in answer.text  # what was typed is still there
+    assert done_by_hand(alice) == []
+
+
+def test_a_secret_is_refused_until_the_person_insists(visitor: Visitor, alice: MemoryStore) -> None:
+    secret = "The key is sk-proj-" + "Ab3dE5gH7jK9" * 4
+    form = edit_form(visitor, NUTS) | {"content": secret}
+    answer = visitor.do("save", **form)
+    assert answer.status_code == 422
+    assert 'name="allow_secret"' in answer.text
+    assert alice.get(NUTS).content != secret
+    visitor.done("save", **form, allow_secret="1")
+    assert alice.get(NUTS).content == secret
+
+
+def test_a_change_made_meanwhile_is_shown_and_not_overwritten(visitor: Visitor, alice: MemoryStore) -> None:
+    form = edit_form(visitor, NUTS) | {"content": "What I wrote"}
+    text = alice.folder.memory_file.read_text("utf-8")
+    write_by_hand(alice.folder.memory_file, text.replace("Alice is allergic to tree nuts", "Alice can eat almonds"))
+    answer = visitor.do("save", **form)
+    page = words(answer.text)
+    assert answer.status_code == 409
+    assert "What I wrote" in answer.text
+    assert "Alice can eat almonds" in page
+    assert alice.get(NUTS).content.startswith("Alice can eat almonds")
+    visitor.done("save", **form | {"version": visitor.version(NUTS)})
+    assert alice.get(NUTS).content == "What I wrote"
+
+
+@pytest.mark.parametrize("action", ["pin", "forget", "right", "confirm", "reject"])
+def test_no_action_is_done_to_what_was_changed_meanwhile(action: str, visitor: Visitor, alice: MemoryStore) -> None:
+    memory = alice.get(NUTS)
+    version = visitor.version(NUTS)
+    alice.put(replace(memory, importance=0.5), expected=memory)
+    changed = alice.get(NUTS)
+    answer = visitor.do(action, memory_id=NUTS, version=version)
+    assert answer.status_code == 409
+    assert alice.get(NUTS) == changed
+
+
+def test_pin_forget_and_restore(visitor: Visitor, alice: MemoryStore) -> None:
+    before = alice.all()
+    page = visitor.done("pin", memory_id=NUTS, version=visitor.version(NUTS), back=f"/memory/{NUTS}")
+    assert not alice.get(NUTS).pinned
+    undo(visitor, page)
+    page = visitor.done("forget", memory_id=NUTS, version=visitor.version(NUTS))
+    assert "Forgotten" in words(page)
+    with pytest.raises(NotFoundError):
+        alice.get(NUTS)
+    assert alice.conversations.full_id("msg_e03b6d5f1478ca92") == ""
+    visitor.done("restore", memory_id=NUTS)
+    assert alice.get(NUTS).status == ACTIVE
+    page = visitor.done("forget", memory_id=NUTS, version=visitor.version(NUTS))
+    undo(visitor, page)
+    assert alice.get(NUTS) in before
+
+
+def test_a_memory_becomes_what_it_was(visitor: Visitor, alice: MemoryStore) -> None:
+    for text in ("First", "Second", "Third"):
+        visitor.done("save", **edit_form(visitor, NUTS) | {"content": text})
+    first = next(each.op for each in alice.history.operations() if each.command == "edit")
+    assert 'value="' + first in visitor.page(f"/history-of/{NUTS}")
+    visitor.done("restore", **{"memory_id": NUTS, "from": first, "back": f"/memory/{NUTS}"})
+    assert alice.get(NUTS).content == "First"
+
+
+def test_a_contradiction_is_settled_in_place(visitor: Visitor, alice: MemoryStore) -> None:
+    page = visitor.checked()
+    form = form_of(page, "resolve")
+    assert {form["first_id"], form["second_id"]} == {LAPTOP, MAC}
+    after = visitor.done("resolve", **{**form, "keep": LAPTOP})
+    assert alice.get(MAC).status == ARCHIVED
+    assert MAC not in after[after.index('id="waiting"') : after.index('id="lately"')]
+    undo(visitor, after)
+    assert alice.get(MAC).status == CANDIDATE
+
+
+@pytest.mark.parametrize("keep", ["first", "second", "both"])
+def test_each_way_to_settle_one(keep: str, visitor: Visitor, alice: MemoryStore) -> None:
+    forms = re.findall(r'<form method="post" action="/do/resolve".*?</form>', visitor.checked(), re.DOTALL)
+    form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', next(f for f in forms if LAPTOP not in f)))
+    ids = {"first": form["first_id"], "second": form["second_id"]}
+    form.pop("keep", None)
+    visitor.done("resolve", **form, **({"both": "1"} if keep == "both" else {"keep": ids[keep]}))
+    statuses = {name: alice.get(memory_id).status for name, memory_id in ids.items()}
+    gone = {"first": "second", "second": "first", "both": ""}[keep]
+    assert statuses == {name: SUPERSEDED if name == gone else ACTIVE for name in ids}
+
+
+def test_candidates_are_believed_or_rejected(visitor: Visitor, alice: MemoryStore) -> None:
+    ids = [alice.add(f"Alice may like {what}", status=CANDIDATE).memory.memory_id for what in ("chess", "skiing")]
+    page = visitor.page("/")
+    assert all(each in page for each in ids)
+    visitor.done("confirm", memory_id=ids[0], version=visitor.version(ids[0]))
+    visitor.done("reject", memory_id=ids[1], version=visitor.version(ids[1]))
+    assert alice.get(ids[0]).status == ACTIVE
+    assert "rejected" in [each.reason for each in alice.history.trashed()]
+
+
+def test_what_was_marked_is_right_after_all(visitor: Visitor, alice: MemoryStore) -> None:
+    assert alice.get(TIMER).needs_revision
+    visitor.done("right", memory_id=TIMER, version=visitor.version(TIMER))
+    assert not alice.get(TIMER).needs_revision
+
+
+def test_thumbs(visitor: Visitor, alice: MemoryStore) -> None:
+    before = alice.get(NUTS)
+    visitor.done("feedback", memory_id=NUTS, judgement="down", reason="She outgrew it")
+    assert alice.get(NUTS).reward < before.reward
+    visitor.done("feedback", memory_id="msg_e03b6d5f1478ca92", judgement="up")
+    assert [(f.ids, f.judgement) for f in alice.judgements.all()[0]] == [
+        ((NUTS,), "down"),
+        (("msg_e03b6d5f1478ca92",), "up"),
+    ]
+    assert visitor.do("feedback", memory_id=NUTS, judgement="5000").status_code == 400
+
+
+def test_what_has_faded_is_archived(visitor: Visitor, alice: MemoryStore) -> None:
+    form = form_of(visitor.checked(), "decay")
+    assert form["count"] == "4"
+    assert visitor.do("decay", count="3").status_code == 409
+    page = visitor.done("decay", **form)
+    assert sum(m.status == ARCHIVED for m in alice.all()) == 6
+    undo(visitor, page)
+    assert sum(m.status == ARCHIVED for m in alice.all()) == 2
+
+
+def test_a_problem_is_repaired(visitor: Visitor, alice: MemoryStore) -> None:
+    ignored = alice.folder.root / "transcripts" / ".gitignore"
+    form = form_of(visitor.checked(), "repair")
+    assert (form["path"], ignored.exists()) == ("transcripts", False)
+    assert "nothing left to repair" in words(visitor.done("repair", **form | {"path": "memory.json"}))
+    visitor.done("repair", **form)
+    assert ignored.exists()
+
+
+def test_reflections_are_edited_rebuilt_and_settled(visitor: Visitor, alice: MemoryStore) -> None:
+    done = alice.reflections.write(alice.reflections.in_scope(FOOD), title="Food", scope=FOOD)
+    path = done.path
+    page = visitor.page(f"/edit-reflection/{path.removeprefix('reflections/')}")
+    form = form_of(page, "save-reflection")
+    visitor.done("save-reflection", **form, text="# Food\r\n\r\nNo nuts, ever.\r\n")
+    assert alice.engine.view().reflection(path).body.strip() == "# Food\n\nNo nuts, ever."
+    conflict = visitor.do("save-reflection", **form, text="Mine")
+    assert (conflict.status_code, "No nuts, ever." in conflict.text, "Mine" in conflict.text) == (409, True, True)
+
+    alice.add("Alice likes dal", tags=("food",))
+    record = alice.get(done.memory.memory_id)
+    visitor.done("reflect", memory_id=record.memory_id, version=visitor.version(record.memory_id))
+    page = visitor.page(f"/{path}")
+    assert "Proposed" in words(page)
+    assert "No nuts, ever." in words(page)
+    visitor.done("settle-proposal", **form_of(page, "settle-proposal"))
+    assert "dal" in alice.engine.view().reflection(path).body
+    assert alice.reflections.proposal(path) is None
+    alice.undo()
+    assert alice.reflections.proposal(path) is not None
+    rest = {
+        name: value for name, value in form_of(visitor.page(f"/{path}"), "settle-proposal").items() if name != "accept"
+    }
+    visitor.done("settle-proposal", **rest)
+    assert "No nuts, ever." in alice.engine.view().reflection(path).body
+
+
+def test_documents_are_edited_and_removed(visitor: Visitor, alice: MemoryStore) -> None:
+    path = "knowledge/migration-checklist.md"
+    form = form_of(visitor.page("/edit-document/migration-checklist.md"), "save-document")
+    page = visitor.done("save-document", **form, text="# Checklist\n\nRehearse it twice.\n")
+    assert alice.documents.show(path).text == "# Checklist\n\nRehearse it twice.\n"
+    assert visitor.do("save-document", **form, text="Mine").status_code == 409
+    undo(visitor, page)
+    assert "Rehearse it twice" not in alice.documents.show(path).text
+    page = visitor.done("remove-document", **form_of(visitor.page(f"/{path}"), "remove-document"))
+    assert path not in [each.path for each in alice.documents.all()]
+    undo(visitor, page)
+    assert path in [each.path for each in alice.documents.all()]
+
+
+def test_a_message_is_deleted_with_what_was_learned_from_it(visitor: Visitor, alice: MemoryStore) -> None:
+    page = visitor.done("forget-message", message_id="msg_e03b6d5f1478ca92")
+    with pytest.raises(NotFoundError):
+        alice.get(NUTS)
+    undo(visitor, page)
+    assert alice.get(NUTS)
+
+
+def test_only_the_last_change_is_undone_from_a_page(visitor: Visitor, alice: MemoryStore) -> None:
+    page = visitor.done("pin", memory_id=NUTS, version=visitor.version(NUTS), back="/")
+    form = form_of(page, "undo")
+    added = alice.add("An agent has written meanwhile").memory
+    answer = visitor.do("undo", op=form["op"])
+    assert answer.status_code == 403
+    assert alice.get(added.memory_id)
+    assert not alice.get(NUTS).pinned
+    visitor.done("undo", op=alice.history.operations()[-1].op, count="2")
+    assert alice.get(NUTS).pinned
+
+
+def test_readers_do_not_wait_for_a_writer(visitor: Visitor, sample: Callable[..., MemoryStore]) -> None:
+    with sample().engine.storage.locked():
+        assert visitor.get("/").status_code == 200
+
+
+def test_a_preview_is_safe_and_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
+    answer = visitor.do("preview", text="# Hi\n\n<script>alert(1)</script> [x](javascript:alert(1))")
+    assert answer.status_code == 200
+    assert "<h1>Hi</h1>" in answer.text
+    assert "<script>" not in answer.text
+    assert 'href="javascript' not in answer.text
+    assert done_by_hand(alice) == []

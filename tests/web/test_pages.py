@@ -1,0 +1,278 @@
+"""What the pages show: of the sample store in English and Chinese, of hostile memories, of other moments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import pytest
+
+from memctl import MemoryStore
+from memctl.core.models import Memory
+from memctl.web.sitemap import NAVIGATION
+
+from .site import Visitor, words
+
+NUTS, MESSAGE = "mem_20250111_3f4b7ca5e3de", "msg_e03b6d5f1478ca92"
+BRISTOL, LONDON = "mem_20260316_426af050295c", "mem_20250108_2322a4edeb00"
+
+SCRIPT = "<script>alert(1)</script>"
+HOSTILE = (
+    SCRIPT, "<img src=x onerror=alert(1)>", "</textarea><svg onload=alert(1)>", "\" autofocus onfocus=alert(1) x=\"",
+    "[click](javascript:alert(1))", "![x](https://evil.example/x.png)", "{{ 7 * 7 }}{% raw %}", "\x1b[31mred\x07",
+    "\u202egnp.exe", "𝓊𝓃𝒾𝒸ℴ𝒹ℯ 👩‍👩‍👧 עברית عربي", "&lt;b&gt; &amp;", "'; DROP TABLE entries; --", "]]><!--", "a" * 3000,
+)  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser does, and notes what must not be in it."""
+
+    VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.wrong += [f"<{tag} {name}>" for name in values if name.startswith("on") or name == "style"]
+        if tag in ("img", "iframe", "object", "embed", "base", "style") or (tag == "script" and not values.get("src")):
+            self.wrong.append(f"<{tag}>")
+        for name in ("href", "src", "action", "hx-get", "hx-post"):
+            address = values.get(name) or ""
+            self.links.append(address)
+            if re.match(r"(?i)\s*(javascript|data|vbscript):", address):
+                self.wrong.append(address)
+            if name != "href" and re.match(r"https?:|//", address):
+                self.wrong.append(address)
+        if "id" in values:
+            self.ids.append(values["id"] or "")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.VOID:
+            return
+        if tag in ("p", "li") and tag in self.open:
+            while self.open[-1] != tag:
+                self.wrong.append(f"unclosed <{self.open.pop()}>")
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes nothing")
+
+
+def check(page: str) -> Reader:
+    """A page is well formed, holds no script or style of its own, and names each part once."""
+    reader = Reader()
+    reader.feed(page)
+    assert reader.wrong == []
+    assert len(reader.ids) == len(set(reader.ids)), "an id stands twice"
+    return reader
+
+
+def reachable(visitor: Visitor, most: int = 150) -> dict[str, str]:
+    """The pages that links lead to, from the navigation on."""
+    waiting, pages = [path for _, path in NAVIGATION], {}
+    while waiting and len(pages) < most:
+        path = waiting.pop(0)
+        if path in pages:
+            continue
+        pages[path] = visitor.page(path)
+        links = (link.partition("#")[0] for link in check(pages[path]).links)
+        waiting += [link for link in links if link.startswith("/") and not link.startswith(("/do/", "/static/"))]
+    return pages
+
+
+@pytest.mark.parametrize("user", ["alice", "xiaolin"])
+def test_every_link_leads_to_a_page(user: str, visit: Callable[..., Visitor]) -> None:
+    pages = reachable(visit(user=user).enter())
+    assert len(pages) > 60
+    assert any(path.startswith("/edit/") for path in pages)
+    assert any(path.startswith("/conversations/run_") for path in pages)
+
+
+def test_what_is_believed_about_tree_nuts_and_why(visitor: Visitor) -> None:
+    found = visitor.page("/search?q=is+Alice+allergic+to+tree+nuts")
+    assert found.index(NUTS) < found.index('id="hits-messages"') < found.index(MESSAGE)
+    assert "<mark>allergic</mark>" in found
+    page = words(visitor.page(f"/memory/{NUTS}"))
+    assert "Alice is allergic to tree nuts" in page
+    assert "Believed since 2025-01-11" in page
+    assert "user 2025-01-11 18:26 session main Then this first: I'm allergic to tree nuts" in page
+    assert f"memctl inspect {NUTS}" in page
+    answer = visitor.get(f"/message/{MESSAGE}")
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        f"/conversations/run_20250111182214_3d0c5e71#{MESSAGE}",
+    )
+    conversation = visitor.page("/conversations/run_20250111182214_3d0c5e71")
+    assert f'href="/memory/{NUTS}"' in conversation
+    assert "learned" in words(conversation)
+
+
+def test_each_hit_says_why_it_ranks_there(visitor: Visitor) -> None:
+    page = visitor.page("/search?q=is+Alice+allergic+to+tree+nuts")
+    first = page[page.index("data-item") : page.index("</article>")]
+    assert 'class="part-words"' in first
+    assert 'class="part-meaning"' in first
+    score = float(re.search(r"Score (\d\.\d+)", first)[1])
+    parts = [float(number) for number in re.findall(r"<td>([+-]\d\.\d+)</td>", first)]
+    assert sum(parts) == pytest.approx(score, abs=0.003)
+
+
+def test_a_search_can_be_narrowed(visitor: Visitor, alice: MemoryStore) -> None:
+    assert words(visitor.page("/search?tag=food")).count("sure") == len(
+        [m for m in alice.select() if "food" in m.tags]
+    )  # fmt: skip
+    assert NUTS in visitor.page("/search?q=nuts&kind=fact&category=life&source=user&tag=allergy")
+    assert NUTS not in visitor.page("/search?q=nuts&kind=episode")
+    assert MESSAGE in visitor.page("/search?q=nuts&session=main&only=messages")
+    assert MESSAGE not in visitor.page("/search?q=nuts&session=payments&only=messages")
+    assert NUTS not in visitor.page("/search?q=nuts&since=2026-01-01")
+    assert NUTS in visitor.page("/search?until=2025-02-01")
+
+
+def test_the_context_is_what_the_model_gets(visitor: Visitor, alice: MemoryStore) -> None:
+    page = words(visitor.page("/context?q=may+I+suggest+a+pesto&budget=1200"))
+    pack = alice.build_context("may I suggest a pesto", budget=1200, receipt=False)
+    assert " ".join(pack.text.split()) in page
+    assert f"{pack.tokens} of 1,200 tokens" in page
+    assert all(placed.why in page for placed in pack.placed if placed.how != "left out")
+
+
+def test_values_over_time_and_what_is_wrong(visitor: Visitor) -> None:
+    page = words(visitor.page(f"/memory/{BRISTOL}"))
+    assert (
+        page.index("Its values over time") < page.index("Alice lives in Bristol", 400) < page.index("lives in London")
+    )
+    assert "replaced" in words(visitor.page(f"/memory/{LONDON}"))
+    today = words(visitor.checked())
+    assert "These contradict each other 2" in today
+    assert "Old enough to be archived 4" in today
+    assert "Marked as wrong or outdated 2" in today
+
+
+def test_a_memory_that_fades_has_a_curve(visitor: Visitor, alice: MemoryStore) -> None:
+    forecast = next(f for f in alice.decay.run(dry_run=True).forecasts if f.fades_on and not f.faded)
+    page = visitor.page(f"/memory/{forecast.memory.memory_id}")
+    assert 'class="curve"' in page
+    assert f"Archived on {forecast.fades_on:%Y-%m-%d}" in words(page)
+    assert "Never: it is pinned" in words(visitor.page(f"/memory/{NUTS}"))
+
+
+def test_answers_that_held_a_memory_are_listed(visitor: Visitor, alice: MemoryStore) -> None:
+    alice.query("is Alice allergic to anything?")
+    assert "is Alice allergic to anything? used" in words(visitor.page(f"/memory/{NUTS}"))
+    assert "asked is Alice allergic to anything?" in words(visitor.page("/"))
+
+
+def test_looking_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
+    reachable(visitor, 40)
+    visitor.page("/search?q=nuts")
+    visitor.page("/context?q=nuts")
+    assert alice.engine.storage.receipts.newest(5) == []
+    assert alice.history.operations() == []
+
+
+def test_what_is_not_there(visitor: Visitor) -> None:
+    for path in ("/memory/mem_20990101_000000000000", "/conversations/run_none", "/message/msg_none", "/nowhere",
+                 "/reflections/none.md", "/knowledge/none.md", "/history/op_none", "/edit/none"):  # fmt: skip
+        answer = visitor.get(path)
+        assert answer.status_code == 404, path
+        check(answer.text)
+    assert visitor.get("/search?as_of=someday").status_code == 400
+
+
+def test_nothing_hostile_runs(visit: Callable[..., Visitor], opener: Callable[..., MemoryStore]) -> None:
+    store = opener()
+    for number, text in enumerate(HOSTILE):
+        store.add_many([Memory(f"id{number}" if number else SCRIPT, text, tags=(text[:60],), source=text[:40], key=text[:30],
+                               value=text[:40], subcategory=text[:30])])  # fmt: skip
+        store.write_reflection(
+            store.get(f"id{number}" if number else SCRIPT), f"# {text}\n\n{text}\n", allow_secret=True
+        )
+        store.sessions.conversation("main").add(text, allow_secret=True)
+    visitor = visit(store).enter()
+    pages = reachable(visitor, 120)
+    assert any("&lt;script&gt;alert(1)&lt;/script&gt;" in page for page in pages.values())
+    for path, page in pages.items():
+        assert SCRIPT not in page, path
+        if not path.startswith("/edit"):  # an editor keeps what is there
+            shown = re.sub(r'value="[^"]*"', "", page)  # what a form sends is as it is
+            assert "\x1b" not in shown, path
+            assert "\u202e" not in shown
+        assert "49" not in re.findall(r"\{\{ 7 \* 7 \}\}|\b49\b", page), path
+    assert "evil.example/x.png" not in "".join(re.findall(r"<img[^>]*>", "".join(pages.values())))
+
+
+def test_a_memory_of_ten_megabytes_is_shown_in_part(
+    visit: Callable[..., Visitor], opener: Callable[..., MemoryStore]
+) -> None:
+    store = opener()
+    memory = store.add("A very long story. " + "word " * 2_000_000).memory
+    visitor = visit(store).enter()
+    for path in ("/", "/search", "/search?q=story", f"/memory/{memory.memory_id}"):
+        assert len(visitor.page(path)) < 200_000, path
+    assert len(visitor.page(f"/memory/{memory.memory_id}?whole=1")) > 10_000_000
+    assert visitor.get(f"/edit/{memory.memory_id}").status_code == 400
+
+
+def test_as_of_another_moment(visitor: Visitor, alice: MemoryStore) -> None:
+    then = words(visitor.page("/search?as_of=2025-12-31"))
+    assert "lives in London" in then
+    assert "lives in Bristol" not in then
+    assert "Nothing can be changed here" in then
+    for _, path in NAVIGATION:
+        page = visitor.page(f"{path}?as_of=2025-12-31")
+        assert 'method="post"' not in page, path
+        assert "as_of=2025-12-31" in page
+    assert "2026-02-10" not in words(visitor.page("/conversations?as_of=2025-12-31"))
+
+
+def test_as_of_an_operation(visitor: Visitor, alice: MemoryStore) -> None:
+    alice.add("Alice drinks tea")
+    first = alice.history.operations()[-1].op
+    memory = alice.select()[0]
+    alice.engine.refresh()
+    from dataclasses import replace
+
+    alice.put(replace(memory, content="Alice drinks coffee"), expected=memory)
+    path = f"/memory/{memory.memory_id}"
+    assert "Alice drinks coffee" in words(visitor.page(path))
+    then = words(visitor.page(f"{path}?as_of={first}"))
+    assert "Alice drinks tea" in then
+    assert "Nothing can be changed here" in then
+    assert "Alice drinks tea" in words(visitor.page(f"/search?as_of={first}"))
+    assert "drinks coffee" in words(visitor.page(f"/history-of/{memory.memory_id}"))
+
+
+def test_git_commits_stand_beside_the_operations(visitor: Visitor, alice: MemoryStore) -> None:
+    import subprocess
+
+    root = alice.folder.root
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "First words"],
+    ):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    page = visitor.page("/history")
+    assert "First words" in words(page)
+    commit = re.search(r"as_of=([0-9a-f]{7,})", page)[1]
+    assert NUTS in visitor.page(f"/search?as_of={commit}&tag=allergy")
+
+
+def test_files_that_cannot_be_read_are_said_on_every_page(visitor: Visitor, alice: MemoryStore) -> None:
+    from conftest import write_by_hand
+
+    visitor.page("/")
+    write_by_hand(alice.folder.memory_file, "{ broken")
+    for path in ("/", f"/memory/{NUTS}", "/search?q=nuts"):
+        page = words(visitor.page(path))
+        assert "last good state" in page
+    assert "tree nuts" in page
+    answer = visitor.do("pin", memory_id=NUTS, version=visitor.version(NUTS))
+    assert answer.status_code in (403, 422, 500)
