@@ -24,7 +24,7 @@ from memctl.providers.base import Embedder
 from memctl.storage.entries.making import record_entry
 from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, replay
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import sync
+from memctl.storage.folder import embedding, reading, sync
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
@@ -273,12 +273,12 @@ class Gateway:
         if stat.st_size != len(content) or stat.st_ino == (prepared.base.inode if prepared.base else -1):
             return
         stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-        state = FileState(document.FILE_NAME, *stamp, seen_ns=sync.OWN_WRITE)
+        state = FileState(document.FILE_NAME, *stamp, seen_ns=reading.OWN_WRITE)
         entries = [record_entry(memory, prepared.texts[memory.memory_id]) for memory in prepared.change.puts]
         header = prepared.operation.header[1] if prepared.operation.header else None
         if prepared.before is None:
             header = document.parse(content).header
-        vectors = sync.embed_entries(entries, self.embedder, self.index)
+        vectors = embedding.embed_entries(entries, self.embedder, self.index)
         update = FileUpdate(
             document.FILE_NAME,
             *(prepared.base, state, entries, prepared.change.removes, header),

@@ -15,7 +15,7 @@ from memctl.errors import MemctlError
 from memctl.git import tracking
 from memctl.storage.entries.rows import Row
 from memctl.storage.files import transcripts
-from memctl.storage.folder import sync
+from memctl.storage.folder import embedding, reading
 from memctl.storage.index.rows import FileState
 from memctl.storage.ports.messages import Differing, Place, Run, Version
 
@@ -50,9 +50,9 @@ class FolderMessages:
         if known != (_stamp(added.before) if added.before else None) or (base and not known):
             return
         problem = base.problem if base else ""
-        state = FileState(added.path, *_stamp(added.after), seen_ns=sync.OWN_WRITE, problem=problem)
-        update = sync.transcript_update(storage.folder, storage.index, base, state, added.data, added.tail)
-        storage.index.update([update], sync.embed_entries(update.entries, storage.embedder, storage.index))
+        state = FileState(added.path, *_stamp(added.after), seen_ns=reading.OWN_WRITE, problem=problem)
+        update = reading.transcript_update(storage.folder, storage.index, base, state, added.data, added.tail)
+        storage.index.update([update], embedding.embed_entries(update.entries, storage.embedder, storage.index))
 
     def delete(self, message_ids: Sequence[str], now: datetime, command: str) -> list[str]:
         storage = self._storage
