@@ -26,7 +26,7 @@ from memctl.storage.files import atomic, edit, journal, layout, local_state, loc
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import embedding, reading, sync
 from memctl.storage.folder.view import FolderView
-from memctl.storage.index.rows import FileState, FileUpdate
+from memctl.storage.index.rows import FileState, FileUpdate, stamp_of
 from memctl.storage.index.sqlite import SqliteIndex
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Gateway:
         known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
         data = atomic.read(self.folder.memory_file)
         base = self.index.files().get(document.FILE_NAME)
-        if (base.stamp if base else None) != (None if data is None else self._stamp()):
+        if (base.stamp if base else None) != (None if data is None else stamp_of(self.folder.memory_file.stat())):
             return None
         clean = base is None or not base.problem
         old = document.empty(self.folder.name) if data is None else data
@@ -148,10 +148,6 @@ class Gateway:
         if local_state.is_own(self.folder, path, file.after):
             return file
         return replace(file, after=self.folder.signer.signed(path, file.after))
-
-    def _stamp(self) -> tuple[int, int, int, int]:
-        stat = self.folder.memory_file.stat()
-        return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
 
     def _new_content(
         self, data: bytes, change: Change, texts: Mapping[str, bytes], clean: bool
@@ -272,8 +268,7 @@ class Gateway:
         stat = self.folder.memory_file.stat()
         if stat.st_size != len(content) or stat.st_ino == (prepared.base.inode if prepared.base else -1):
             return
-        stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-        state = FileState(document.FILE_NAME, *stamp, seen_ns=reading.OWN_WRITE)
+        state = FileState(document.FILE_NAME, *stamp_of(stat), seen_ns=reading.OWN_WRITE)
         entries = [record_entry(memory, prepared.texts[memory.memory_id]) for memory in prepared.change.puts]
         header = prepared.operation.header[1] if prepared.operation.header else None
         if prepared.before is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from memctl.git import tracking
 from memctl.storage.entries.rows import Row
 from memctl.storage.files import transcripts
 from memctl.storage.folder import embedding, reading
-from memctl.storage.index.rows import FileState
+from memctl.storage.index.rows import FileState, stamp_of
 from memctl.storage.ports.messages import Differing, Place, Run, Version
 
 if TYPE_CHECKING:
@@ -47,10 +46,10 @@ class FolderMessages:
         storage = self._storage
         base = storage.index.files().get(added.path)
         known = base.stamp if base and base.hash else None
-        if known != (_stamp(added.before) if added.before else None) or (base and not known):
+        if known != (stamp_of(added.before) if added.before else None) or (base and not known):
             return
         problem = base.problem if base else ""
-        state = FileState(added.path, *_stamp(added.after), seen_ns=reading.OWN_WRITE, problem=problem)
+        state = FileState(added.path, *stamp_of(added.after), seen_ns=reading.OWN_WRITE, problem=problem)
         update = reading.transcript_update(storage.folder, storage.index, base, state, added.data, added.tail)
         storage.index.update([update], embedding.embed_entries(update.entries, storage.embedder, storage.index))
 
@@ -118,7 +117,7 @@ class FolderMessages:
         folder, known = self._storage.folder, self._storage.index.files()
         for path in transcripts.files(folder)[-2:]:
             state = known.get(path)
-            if state is None or state.stamp != _stamp((folder.root / path).lstat()):
+            if state is None or state.stamp != stamp_of((folder.root / path).lstat()):
                 self._storage.refresh()
                 return
 
@@ -185,7 +184,3 @@ def _text(place: Scanned) -> str:
 
 def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def _stamp(stat: os.stat_result) -> tuple[int, int, int, int]:
-    return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)

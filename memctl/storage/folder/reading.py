@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from memctl.core import kept
@@ -25,22 +25,10 @@ OWN_WRITE = 2**62
 """`seen_ns` of a file that memctl wrote under the lock: never suspect."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The update of the index for one file."""
-
-    update: FileUpdate
-    changed: bool = True
-
-    @property
-    def path(self) -> str:
-        return self.update.path
-
-
 def look(
     folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
-) -> Outcome | None:
-    """The outcome for a file; None if it is unchanged."""
+) -> FileUpdate | None:
+    """The update for a file; None if it is unchanged."""
     if before and before.stamp == now.stamp and not deep and not _suspect(before):
         return None
     if now.readable and kept.is_transcript(now.path):
@@ -57,10 +45,7 @@ def look(
         return absent(index, now.path, before) if before else None
     state = replace(now, hash=codec.digest(data), seen_ns=seen)
     if before and before.hash == state.hash:
-        return Outcome(
-            FileUpdate(now.path, before, replace(state, problem=before.problem, readable=before.readable)),
-            changed=False,
-        )
+        return FileUpdate(now.path, before, replace(state, problem=before.problem, readable=before.readable))
     try:
         return _read_entries(index, state, before, data, logged)
     except InvalidDataError as problem:
@@ -69,8 +54,8 @@ def look(
 
 def _look_at_transcript(
     folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
-) -> Outcome | None:
-    """The outcome for a transcript. A file that only grew is read from its former end, any other from the start."""
+) -> FileUpdate | None:
+    """The update for a transcript. A file that only grew is read from its former end, any other from the start."""
     full, seen = folder.resolve(now.path), time.time_ns()
     try:
         if before and not deep and before.hash and before.inode == now.inode and now.size >= before.size:
@@ -80,17 +65,12 @@ def _look_at_transcript(
                 if now.size == before.size and before.stamp == now.stamp:
                     return None
                 if now.size > before.size:
-                    return _grown(folder, index, replace(now, seen_ns=seen), before, data[before.size - start :], data)
+                    state = replace(now, seen_ns=seen, problem=before.problem)
+                    return transcript_update(folder, index, before, state, data[before.size - start :], data)
         data = transcripts.read_from(full, 0)[: now.size]
     except MemctlError as problem:
         return _unreadable(replace(now, seen_ns=seen), before, problem)
     return _read_transcript(folder, index, replace(now, seen_ns=seen), before, data)
-
-
-def _grown(
-    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState, new: bytes, data: bytes
-) -> Outcome:
-    return Outcome(transcript_update(folder, index, before, replace(now, problem=before.problem), new, data))
 
 
 def transcript_update(
@@ -138,13 +118,9 @@ def _unreadable_lines(broken: int) -> str:
 
 def _read_transcript(
     folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, data: bytes
-) -> Outcome:
+) -> FileUpdate:
     update = transcript_update(folder, index, before, replace(now, problem=""), data, data)
-    known = index.hashes(now.path)
-    moved = _moved(update.entries, index.lines(now.path))
-    fresh = [entry for entry in update.entries if known.get(entry.ref) != entry.hash]
-    removed = known.keys() - {entry.ref for entry in update.entries}
-    return Outcome(replace(update, entries=fresh, removed=sorted(removed), lines=moved))
+    return _only_differences(index, update)
 
 
 def newest_logged(folder: UserFolder) -> str:
@@ -159,36 +135,38 @@ def _suspect(state: FileState) -> bool:
     return state.seen_ns - max(state.mtime_ns, state.ctime_ns) < SUSPECT_NS
 
 
-def _unreadable(state: FileState, before: FileState | None, problem: MemctlError) -> Outcome:
-    same = before is not None and before.problem == problem.message
-    return Outcome(
-        FileUpdate(state.path, before, replace(state, problem=problem.message, readable=False)), changed=not same
-    )
+def _unreadable(state: FileState, before: FileState | None, problem: MemctlError) -> FileUpdate:
+    return FileUpdate(state.path, before, replace(state, problem=problem.message, readable=False))
 
 
-def absent(index: SqliteIndex, path: str, before: FileState | None) -> Outcome:
+def absent(index: SqliteIndex, path: str, before: FileState | None) -> FileUpdate:
+    """The update for a file that no longer exists."""
     header: Mapping[str, object] | None = {} if path == document.FILE_NAME else None
-    return Outcome(FileUpdate(path, before, None, removed=tuple(index.hashes(path)), header=header))
+    return FileUpdate(path, before, None, removed=tuple(index.hashes(path)), header=header)
 
 
-def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes, logged: str) -> Outcome:
-    known = index.hashes(state.path)
-    lines: Mapping[str, int] = {}
+def _read_entries(
+    index: SqliteIndex, state: FileState, before: FileState | None, data: bytes, logged: str
+) -> FileUpdate:
     if state.path == document.FILE_NAME:
-        return Outcome(_memory_update(state, before, data, {digest: ref for ref, digest in known.items()}, logged))
+        known = {digest: ref for ref, digest in index.hashes(state.path).items()}
+        return _memory_update(state, before, data, known, logged)
     if knowledge.is_document(state.path):
         entries = passage_entries(data, state.path)
-        lines = _moved(entries, index.lines(state.path))
     else:
         entries = [reflection_entry(reflections.parse(data, state.path), data)]
-    fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
-    removed = known.keys() - {entry.ref for entry in entries}
-    return Outcome(FileUpdate(state.path, before, replace(state, problem=""), fresh, sorted(removed), lines=lines))
+    return _only_differences(index, FileUpdate(state.path, before, replace(state, problem=""), entries))
 
 
-def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]:
-    """The new lines of known entries that have moved."""
-    return {entry.ref: entry.line for entry in entries if known.get(entry.ref, entry.line) != entry.line}
+def _only_differences(index: SqliteIndex, update: FileUpdate) -> FileUpdate:
+    """The update for a file with exactly these entries: those that are new, gone, or on another line."""
+    hashes, lines = index.hashes(update.path), index.lines(update.path)
+    return replace(
+        update,
+        entries=[entry for entry in update.entries if hashes.get(entry.ref) != entry.hash],
+        removed=sorted(hashes.keys() - {entry.ref for entry in update.entries}),
+        lines={e.ref: e.line for e in update.entries if lines.get(e.ref, e.line) != e.line},
+    )
 
 
 def _memory_update(

@@ -12,7 +12,7 @@ from memctl.core import kept
 from memctl.core.formats import document, knowledge, reflections
 from memctl.storage.files import transcripts
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.index.rows import FileState
+from memctl.storage.index.rows import FileState, stamp_of
 
 
 def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
@@ -25,11 +25,11 @@ def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
     closed: list[str] = []
     for path in _paths(folder, closed):
         try:
-            stat = os.lstat(folder.root / path)
+            status = os.lstat(folder.root / path)
         except FileNotFoundError:
             continue
-        state = FileState(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-        problem = _unfit(path, stat)
+        state = FileState(path, *stamp_of(status))
+        problem = _unfit(path, status)
         states[path] = replace(state, problem=problem, readable=False) if problem else state
     return {p: s for p, s in states.items() if not p.startswith(tuple(closed))}, closed
 

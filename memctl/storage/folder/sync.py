@@ -18,7 +18,7 @@ from memctl.storage.entries.making import record_entry
 from memctl.storage.files import journal
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.embedding import embed_entries
-from memctl.storage.folder.reading import Outcome, absent, look, newest_logged
+from memctl.storage.folder.reading import absent, look, newest_logged
 from memctl.storage.folder.sweep import sweep
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
@@ -42,12 +42,12 @@ def sync(
         progress: called with the number of indexed entries.
     """
     index.drop_if_damaged()
-    outcomes, notes = _outcomes(folder, index, deep)
-    blocked = None if allow_mass_change else _accident(index, outcomes)
+    updates, notes = _updates(folder, index, deep)
+    blocked = None if allow_mass_change else _accident(index, updates)
     if blocked and _take_over_log(folder, index, embedder):
-        outcomes, notes = _outcomes(folder, index, deep)
-        blocked = _accident(index, outcomes)
-    accepted = [outcome for outcome in outcomes if not (blocked and outcome.path == document.FILE_NAME)]
+        updates, notes = _updates(folder, index, deep)
+        blocked = _accident(index, updates)
+    accepted = [update for update in updates if not (blocked and update.path == document.FILE_NAME)]
     if accepted and not index.meta("model") and embedder and not index.total():
         index.forget_vectors(embedder.identity)
     if accepted:
@@ -55,19 +55,19 @@ def sync(
     return _report(index, accepted, blocked, notes)
 
 
-def _outcomes(folder: UserFolder, index: SqliteIndex, deep: bool) -> tuple[list[Outcome], list[str]]:
-    """The outcomes of files that differ from the index, and notes on folders that cannot be listed."""
+def _updates(folder: UserFolder, index: SqliteIndex, deep: bool) -> tuple[list[FileUpdate], list[str]]:
+    """The updates for files that differ from the index, and notes on folders that cannot be listed."""
     known = index.files()
     present, closed = sweep(folder)
     looked = (look(folder, index, state, known.get(path), deep) for path, state in present.items())
-    outcomes = [outcome for outcome in looked if outcome is not None]
-    outcomes += [
+    updates = [update for update in looked if update is not None]
+    updates += [
         absent(index, path, known[path]) for path in known if path not in present and not path.startswith(tuple(closed))
     ]
     notes = [f"{prefix} cannot be listed; its last known state is kept" for prefix in closed]
     if document.FILE_NAME not in present and document.FILE_NAME not in known and _was_used(folder):
         notes.append(_MISSING)
-    return outcomes, notes
+    return updates, notes
 
 
 def _was_used(folder: UserFolder) -> bool:
@@ -84,25 +84,22 @@ _MISSING = (
 def renew(folder: UserFolder, index: SqliteIndex, embedder: Embedder | None) -> None:
     """Write a new index file, and copy into it only the entries that the files still hold."""
     known, (present, _) = index.files(), sweep(folder)
-    updates = {outcome.path: outcome.update for outcome in _outcomes(folder, index, deep=False)[0]}
+    updates = {update.path: update for update in _updates(folder, index, deep=False)[0]}
     states = {path: updates[path].state if path in updates else known[path] for path in known.keys() & present.keys()}
     kept = {path for path, state in states.items() if state and state.readable}
     mine = [update for path, update in updates.items() if path in kept]
     gone = {(u.path, ref) for u in mine for ref in (*u.removed, *(entry.ref for entry in u.entries))}
     index.renew(kept, gone, header=all(update.header is None for update in mine))
-    _write(index, [Outcome(update) for update in mine], embedder)
+    _write(index, mine, embedder)
 
 
-def _accident(index: SqliteIndex, outcomes: Sequence[Outcome]) -> MemctlError | None:
+def _accident(index: SqliteIndex, updates: Sequence[FileUpdate]) -> MemctlError | None:
     """Why the change of `memory.json` looks like an accident; None if it does not."""
-    return next((error for outcome in outcomes if (error := _fuse(index, outcome))), None)
-
-
-def _fuse(index: SqliteIndex, outcome: Outcome) -> MemctlError | None:
-    if outcome.path != document.FILE_NAME or not outcome.update.removed:
+    update = next((each for each in updates if each.path == document.FILE_NAME), None)
+    if update is None or not update.removed:
         return None
-    before, going = len(index.hashes(document.FILE_NAME)), len(outcome.update.removed)
-    if outcome.update.state is None:
+    before, going = len(index.hashes(document.FILE_NAME)), len(update.removed)
+    if update.state is None:
         return RefusedError(
             "memory.json is gone: that looks like an accident, so the last good state is kept",
             hint="Restore it (git, backup, `memctl doctor --fix`), or accept it: `memctl sync --allow-mass-change`.",
@@ -132,7 +129,7 @@ def _take_over_log(folder: UserFolder, index: SqliteIndex, embedder: Embedder | 
         return False
     if not (update.entries or update.removed):
         return False
-    _write(index, [Outcome(replace(update, logged=newest_logged(folder)))], embedder)
+    _write(index, [replace(update, logged=newest_logged(folder))], embedder)
     return True
 
 
@@ -171,15 +168,14 @@ def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
 
 
 def _write(
-    index: SqliteIndex, outcomes: Sequence[Outcome], embedder: Embedder | None, progress: Progress | None = None
+    index: SqliteIndex, updates: Sequence[FileUpdate], embedder: Embedder | None, progress: Progress | None = None
 ) -> None:
-    entries = [entry for outcome in outcomes for entry in outcome.update.entries]
-    vectors = embed_entries(entries, embedder, index, progress)
-    index.update([outcome.update for outcome in outcomes], vectors)
+    entries = [entry for update in updates for entry in update.entries]
+    index.update(updates, embed_entries(entries, embedder, index, progress))
 
 
 def _report(
-    index: SqliteIndex, outcomes: Sequence[Outcome], blocked: MemctlError | None, notes: list[str]
+    index: SqliteIndex, updates: Sequence[FileUpdate], blocked: MemctlError | None, notes: list[str]
 ) -> SyncReport:
     broken = [state for state in index.files().values() if state.problem]
     notes += [s.problem if s.problem.startswith(s.path) else f"{s.path}: {s.problem}" for s in broken]
@@ -196,10 +192,8 @@ def _report(
     if blocked and not unreadable:
         notes.append(blocked.message)
     return SyncReport(
-        changed=sum(len(outcome.update.entries) for outcome in outcomes),
-        removed=sum(len(outcome.update.removed) for outcome in outcomes),
+        changed=sum(len(update.entries) for update in updates),
+        removed=sum(len(update.removed) for update in updates),
         notes=tuple(notes),
         blocked=blocked,
     )
-
-
