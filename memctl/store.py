@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from memctl.config import Settings
     from memctl.conflicts.service import Conflicts
     from memctl.consolidation.service import Consolidation
-    from memctl.context.service import ContextPack, Contexts
+    from memctl.context.pack import ContextPack
+    from memctl.context.service import Contexts
     from memctl.conversations.service import Conversations
     from memctl.core.models import Change, Memory, Query, QueryResult, Reflection
     from memctl.core.operations import Operation

@@ -22,7 +22,7 @@ from memctl.core.models import Memory, Query
 from memctl.store import MemoryStore
 
 if TYPE_CHECKING:
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
 
 USER_NAME = "bench"
 ASKING = "asking"

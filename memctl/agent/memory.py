@@ -20,7 +20,7 @@ from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
-from memctl.context.service import ContextPack
+from memctl.context.pack import ContextPack
 from memctl.conversations.derived import mentions_forgotten
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.core.sensitive import guarded, unattended

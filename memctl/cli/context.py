@@ -13,7 +13,7 @@ from memctl.cli.options import Now
 from memctl.present import answer, reports
 
 if TYPE_CHECKING:
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
 
 
 def context(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memctl.consolidation.duplicates import Merge
     from memctl.consolidation.generated import Made
     from memctl.consolidation.service import ConsolidationReport
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
     from memctl.evaluation.metrics import Judgement
