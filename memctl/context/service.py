@@ -15,6 +15,7 @@ from memctl.context.assemble import EXCERPT as CUT
 from memctl.context.budget import MOST_MEMORY, SHARES, allocate, with_tools
 from memctl.context.cut import Cutter, as_text, text_of
 from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, OTHERS, PROFILE, SECTIONS, TASK
+from memctl.context.fence import label
 from memctl.context.pack import ContextPack, filled, schemas_note
 from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
@@ -81,7 +82,6 @@ LONG_BODY, BEST_PASSAGE = 1_600, 800
 
 LEAST_BUDGET = 100
 _NOT_NOTED = (TASK, DOCUMENTS, OTHERS)
-FORMATS = ("md", "messages", "json")
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class Contexts:
             )
             return Answer(rounds[-1].hits, Route(), rounds[-1].degraded)
 
-        answered, reranked, problem = store._ranked_by_model(query, plain)
+        answered, reranked, problem = store.ranked_by_model(query, plain)
         best = replace(rounds[-1], hits=answered.hits)
         return _Recalled(best, reranked, tuple(note for note in (*degraded, best.degraded, problem) if note))
 
@@ -269,10 +269,10 @@ class Contexts:
             return pieces
         always = self._always(now)
         hits = recalled.hits
-        profile = self._engine.view().profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
-        about = evidence.changes(
-            [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
-        )
+        view = self._engine.view()
+        profile = view.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
+        shown = [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile]
+        about = evidence.changes(shown, self._changed(question, now), view.get)
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
         following = self._following(likely)
         likely += self._sharing(likely, now)
@@ -316,9 +316,6 @@ class Contexts:
         view = self._engine.view()
         always = [*view.pinned(MOST_PINNED, now), *view.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
         return [*{memory.memory_id: memory for memory in always}.values()]
-
-    def _get(self, memory_id: str) -> Memory | None:
-        return self._engine.view().get(memory_id)
 
     def _changed(self, question: str, now: datetime) -> list[Memory]:
         """Superseded values and candidates that match the question, for notes on what is shown."""
@@ -377,7 +374,7 @@ class Contexts:
         text, shorter = self._forms(memory, hit, question)
         part = rank.part_of(hit) if hit else ""
         note = about.note(memory)
-        return Piece(section, name, evidence.labelled(memory), text + note, weight, why, priority, shorter, part)
+        return Piece(section, name, label(memory), text + note, weight, why, priority, shorter, part)
 
     def _forms(
         self, memory: Memory, hit: Hit | None, question: str

@@ -113,7 +113,7 @@ class Message:
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """The results of tools in it."""
-        return tuple(ToolResult(_result_id(b), output_text(b)) for b in self.blocks if _is_result(b))
+        return tuple(ToolResult(_result_id(b), output_text(b)) for b in self.blocks if is_result(b))
 
     @property
     def full_text(self) -> str:
@@ -224,7 +224,7 @@ def is_call(block: Mapping[str, Any]) -> bool:
     return named and ("input" in block or block.get("type") == "tool_use")
 
 
-def _is_result(block: Mapping[str, Any]) -> bool:
+def is_result(block: Mapping[str, Any]) -> bool:
     return bool(_result_id(block))
 
 
@@ -265,17 +265,13 @@ def is_text(block: Mapping[str, Any]) -> bool:
     return bool(_text_of(block)) or (block.get("type") == "text" and isinstance(block.get("text"), str))
 
 
-def is_result(block: Mapping[str, Any]) -> bool:
-    return _is_result(block)
-
-
 def _counted(block: Mapping[str, Any]) -> str:
     """A block in the form in which its tokens are counted."""
     if is_text(block):
         return _text_of(block)
     if is_call(block):
         return f"{block['name']} {_json(block.get('input', {}))}"
-    if _is_result(block):
+    if is_result(block):
         held = block.get(output_name(block))
         parts = held if isinstance(held, list | tuple) else ()
         others = [part for part in parts if isinstance(part, Mapping) and not is_text(part)]
@@ -355,7 +351,7 @@ def _arguments(given: Any) -> Any:
 def to_openai(message: Message) -> list[dict[str, Any]]:
     """A message in the form of OpenAI's API: one for each result of a tool, and one for the rest."""
     outputs = [{"role": TOOL, "tool_call_id": result.call_id, "content": result.output} for result in message.results]
-    others = [block for block in message.blocks if not _is_result(block) and not is_call(block)]
+    others = [block for block in message.blocks if not is_result(block) and not is_call(block)]
     if not others and not message.calls:
         return outputs
     whole: dict[str, Any] = {"role": message.role, "content": _openai_content(others)}
