@@ -11,6 +11,7 @@ from memctl import config
 from memctl.config import Settings
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.storage.files import layout
+from memctl.storage.folder import settings_file
 from memctl.storage.postgres import address as addresses
 from memctl.storage.postgres.address import Address
 
@@ -94,15 +95,15 @@ class FolderStore:
         Raises:
             InvalidDataError: a value is not allowed.
         """
-        return config.read(self.root)
+        return settings_file.read(self.root)
 
     def save_setting(self, name: str, value: Any) -> None:
         """Change a setting."""
-        config.save(self.root, name, value)
+        settings_file.save(self.root, name, value)
 
     def remove_setting(self, name: str) -> bool:
         """Give a setting its default again; False if the store does not set it."""
-        return config.remove(self.root, name)
+        return settings_file.remove(self.root, name)
 
     def exists(self) -> bool:
         """Whether there is a store."""

@@ -11,9 +11,10 @@ from threading import Thread
 
 import pytest
 
-from memctl import bootstrap, config, open_store, trust
+from memctl import bootstrap, open_store, trust
 from memctl.cli.main import main
 from memctl.errors import ProviderError, UntrustedError
+from memctl.storage.folder import settings_file
 from memctl.trust import Server, server
 
 EVIL = "https://evil.example/v1"
@@ -134,7 +135,7 @@ def test_what_is_typed_here_is_trusted_and_what_the_file_said_is_not(tmp_path: P
     with open_store(root, "alice") as store:
         assert store.engine.llm is not None
     assert main(["model", "use", "openai:m"]) == UntrustedError.exit_code
-    assert config.load(root).model == "builtin"
+    assert settings_file.read(root)[0].model == "builtin"
 
 
 def test_the_command_line_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

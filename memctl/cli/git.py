@@ -317,12 +317,14 @@ def _folders() -> list[UserFolder]:
     """
     import os
 
-    from memctl import bootstrap, config
+    from memctl import bootstrap, stores
     from memctl.errors import NotFoundError
     from memctl.storage.files import layout
+    from memctl.stores import FolderStore
 
     root = store_root()
-    named = current.user or os.environ.get(layout.USER_VARIABLE) or bootstrap.user_here(root) or config.load(root).user
+    environment_user = os.environ.get(layout.USER_VARIABLE)
+    named = current.user or environment_user or bootstrap.user_here(root) or stores.settings(FolderStore(root)).user
     if named:
         return [layout.find_user(root, named)]
     if not (names := layout.users(root)):

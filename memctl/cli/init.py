@@ -36,7 +36,7 @@ def init(
 
     Example: memctl init ~/memories --user alice --git
     """
-    from memctl import config
+    from memctl import stores
     from memctl.errors import UsageError
     from memctl.stores import DatabaseStore
 
@@ -49,7 +49,7 @@ def init(
         return
     if grant:
         raise UsageError("--grant is for databases, and the store is a folder")
-    _init_folder(store, _user(config.load(store.root).user), git)
+    _init_folder(store, _user(stores.settings(store).user), git)
 
 
 def _user(configured: str) -> str:
