@@ -156,6 +156,7 @@ class Settings:
         "summarize",
         "How to compact: `summarize`, `truncate`, `offload` (large content to files first), or `auto` (early: merge, "
         "summarize, offload).",
+        choices=WINDOW_POLICIES,
         risk=Risk("drops messages without a summary", lambda policy: policy == "truncate"),
     )
     auto_window_messages: int = _setting(30, "auto: messages from which to compact.", 2, 10**6)
@@ -194,6 +195,7 @@ class Settings:
     secrets: str = _setting(
         REFUSE,
         "What to do with a memory that holds a likely secret: `refuse`, `mask` (that part), or `allow`.",
+        choices=SECRET_POLICIES,
         risk=Risk("stores likely secrets", lambda policy: policy == ALLOW),
     )
     lock_timeout: float = _setting(10.0, "Seconds to wait while another command is writing.", 0, 3600)
@@ -314,15 +316,11 @@ def _unusable(name: str, value: Any) -> str:
         return "names a kind of reranker; set rerank_url to the address, and rerank to `server` or `server:MODEL`"
     if name == "rerank" and value not in ("none", "server") and not (kind in ("fastembed", "server") and model):
         return f"there is no reranker {value!r}; choose none, fastembed:MODEL, server or server:MODEL"
-    if name == "secrets" and value not in SECRET_POLICIES:
-        return f"cannot be {value!r}; choose {', '.join(SECRET_POLICIES)}"
     if name.endswith("_key_variable") and not _may_hold_key(value):
         return (
             f"{value!r} is not allowed: the name must end in {KEY_ENDING}, "
             f"or be listed in {KEY_VARIABLES} in your environment"
         )
-    if name == "window_policy" and value not in WINDOW_POLICIES:
-        return f"there is no window policy {value!r}; choose {', '.join(WINDOW_POLICIES)}"
     return ""
 
 
