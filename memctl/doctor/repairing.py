@@ -111,7 +111,7 @@ def _completed(view: FolderView, now: datetime) -> Change:
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []
     for memory in view.all():
-        raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+        raw = view.raws([memory.memory_id])[memory.memory_id]
         completed = _complete(view, memory, dated)
         completed = replace(completed, summary_md_ref=references.get(memory.memory_id, completed.summary_md_ref))
         if completed != memory or record_ids.has_no_id(raw):

@@ -116,7 +116,7 @@ class Gateway:
     def _prepare(self, change: Change, now: datetime) -> _Prepared | None:
         """Everything that will be written, prepared in memory; None if the file changed meanwhile."""
         texts = {m.memory_id: change.raws.get(m.memory_id) or document.raw_of(m) for m in change.puts}
-        known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
+        known = self.index.records.raws([*texts, *change.removes])
         data = atomic.read(self.folder.memory_file)
         base = self.index.files().get(document.FILE_NAME)
         if (base.stamp if base else None) != (None if data is None else stamp_of(self.folder.memory_file.stat())):
@@ -168,18 +168,18 @@ class Gateway:
     def _plan_by_index(self, data: bytes, change: Change) -> edit.Plan | None:
         """Locate a few records by their bytes; None if that is uncertain or too many."""
         ids = [*(memory.memory_id for memory in change.puts), *change.removes]
-        known = self.index.raws(document.FILE_NAME, ids)
+        known = self.index.records.raws(ids)
         if len(known) > _FEW:
             return None
         anchors = {
-            memory.memory_id: self.index.record_before(_seconds(memory.created_at), memory.memory_id)
+            memory.memory_id: self.index.records.before(_seconds(memory.created_at), memory.memory_id)
             for memory in sorted(change.puts, key=edit.order_key)
             if memory.memory_id not in known
         }
         distinct = set(anchors.values())
         if None in distinct or len(distinct) > _FEW or distinct & set(change.removes):
             return None
-        known |= self.index.raws(document.FILE_NAME, [anchor for anchor in anchors.values() if anchor])
+        known |= self.index.records.raws([anchor for anchor in anchors.values() if anchor])
         places = {mid: _place(data, raw) for mid, raw in known.items()}
         if None in places.values():
             return None

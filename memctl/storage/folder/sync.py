@@ -137,7 +137,7 @@ def _logged_update(index: SqliteIndex, base: FileState | None, operations: Seque
     """The update that the operations amount to. It keeps the file's state, so the file is read again."""
     steps = [step for operation in operations for step in operation.records]
     erased = [memory_id for operation in operations for memory_id in (operation.erases or ((), ()))[0]]
-    before = index.raws(document.FILE_NAME, list(dict.fromkeys([*(step.memory_id for step in steps), *erased])))
+    before = index.records.raws(list(dict.fromkeys([*(step.memory_id for step in steps), *erased])))
     now: dict[str, bytes | None] = dict(before)
     for step in steps:
         if now.get(step.memory_id) == _encoded(step.before):
@@ -163,7 +163,7 @@ def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
     """`memory.json` as the index holds it: the header, and the records byte for byte."""
     start = document.empty(folder.name, index.header())
     lines = index.lines(document.FILE_NAME)
-    raws = index.raws(document.FILE_NAME, sorted(lines, key=lambda ref: lines[ref]))
+    raws = index.records.raws(sorted(lines, key=lambda ref: lines[ref]))
     return document.apply_splices(start, [document.fill(document.parse(start).array, [*raws.values()])])
 
 

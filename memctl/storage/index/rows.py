@@ -15,6 +15,10 @@ def stamp_of(status: os.stat_result) -> tuple[int, int, int, int]:
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
+FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
+"""The columns of a `FileState`, in order."""
+
+
 @dataclass(frozen=True)
 class FileState:
     """A file's stat, and the hash of its content if it was read."""
