@@ -14,7 +14,7 @@ from conftest import cases, same_as_rebuilt, tracked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.secrets import FORMS, SAID, ordinary_texts, secret_texts
+from bench.secrets import FORMS, SENTENCES, ordinary_texts, secret_texts
 from memctl import Memory, MemoryStore, config
 from memctl.agent.memory import AgentMemory
 from memctl.core import sensitive
@@ -40,7 +40,7 @@ def test_made_up_secrets_are_found(kind: str) -> None:
     assert [text for text in MADE[kind] if not sensitive.secrets_in(text)] == []
 
 
-@pytest.mark.parametrize("kind", [*FORMS, *SAID])
+@pytest.mark.parametrize("kind", [*FORMS, *SENTENCES])
 def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
     """No run of eight characters of it is left; what stands around it is."""
     for text in MADE[kind]:
