@@ -104,12 +104,12 @@ class Learning(Windows):
         learned = Learned(name, session_id)
         if spoken:
             enough = queued.reason == EVICTED or len(spoken) >= self._engine.settings.session_least_messages
-            told = [message for message in messages if not steers(message.text)]
-            draft, notes = self._draft(told, use_model) if enough and episodes.spoken(told) else (None, ())
+            reported = [message for message in messages if not steers(message.text)]
+            draft, notes = self._draft(reported, use_model) if enough and episodes.spoken(reported) else (None, ())
             facts, more, known = self._facts(spoken, queued.at, use_model)
             if draft and any(squashed(draft.summary) in squashed(text) for text in known):
                 draft = None  # an appointment or event that was just learned says the same
-            record = draft and episodes.memory_of(draft, told, name, session_id, queued.at)
+            record = draft and episodes.memory_of(draft, reported, name, session_id, queued.at)
             episode = self._write_episode(_from(record, messages), session_id, name, now) if record else None
             learned = Learned(name, session_id, episode, facts, (*notes, *more))
         self._storage.dequeue(session_id, name)
