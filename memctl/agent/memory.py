@@ -28,7 +28,7 @@ from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.maintenance import Step
 from memctl.providers import waiting
 from memctl.sessions.service import Ended
-from memctl.sessions.windows import MAIN
+from memctl.sessions.stored import MAIN
 from memctl.store import MemoryStore
 from memctl.tasks.closing import Closed
 from memctl.tasks.rules import Task

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from memctl.reflections.service import Reflected
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended, Flushed
+    from memctl.sessions.stored import SessionInfo
     from memctl.sessions.window import Compacted
-    from memctl.sessions.windows import SessionInfo
     from memctl.storage.files.adopting import Adopted
     from memctl.storage.files.local_state import Entry
     from memctl.strategies.advice import Advice

@@ -18,7 +18,7 @@ from memctl.core.sensitive import MASK, REFUSE, guarded
 from memctl.core.session import Session
 from memctl.errors import UsageError
 from memctl.sessions.state import messages_of, run_of, with_messages
-from memctl.sessions.windows import identified
+from memctl.sessions.stored import identified
 
 if TYPE_CHECKING:  # imported here, threads and the rules of windows would slow down the start of every command
     from memctl.background import Worker

@@ -15,7 +15,7 @@ from memctl.core.sensitive import MASK
 from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
 from memctl.extraction.service import Extraction
-from memctl.sessions.windows import Windows
+from memctl.sessions.stored import StoredSessions
 from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # imported here, the rules of episodes would slow down the start of every command
@@ -47,7 +47,7 @@ def _from(made: Memory, messages: Sequence[Message]) -> Memory:
     return replace(made, metadata={**made.metadata, SAID: [*dict.fromkeys((ids[0], ids[-1]))]}) if ids else made
 
 
-class Learning(Windows):
+class Learning(StoredSessions):
     """Learns from the queue."""
 
     def waiting(self) -> list[tuple[str, str]]:

@@ -59,8 +59,8 @@ class SessionInfo:
     problem: str = ""
 
 
-class Windows:
-    """The sessions of agents."""
+class StoredSessions:
+    """The sessions in the storage, and their messages."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._storage = engine, engine.storage.sessions
