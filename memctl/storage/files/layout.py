@@ -217,6 +217,12 @@ def check_private(folder: UserFolder) -> None:
             raise RefusedError(f"{place} is a link, or no folder: memctl does not keep its files there", hint=hint)
 
 
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """The directory for derived data that cannot be in the store: models, indexes of read-only folders."""
+    base = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "memctl"
+
+
 def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:
     """The store's folder: the given one, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
 
