@@ -16,7 +16,7 @@ from memctl.memories.querying import QueryEngine
 from memctl.providers.base import Embedder
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
-from memctl.storage.files import layout, signing
+from memctl.storage.files import layout, signing, users
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.storage import FolderStorage
 from memctl.storage.index.sqlite import SqliteIndex
@@ -58,15 +58,15 @@ def open_store(
     """
     place = stores.named(store, environment, Path.cwd())
     if create and isinstance(place, DatabaseStore) and not place.exists():
-        place.create_user(user or environment.get(layout.USER_VARIABLE) or "me")
+        place.create_user(user or environment.get(stores.USER_VARIABLE) or "me")
     settings, notes = trusted_settings(place, environment)
-    name = user or environment.get(layout.USER_VARIABLE) or _user_here(place) or settings.user
+    name = user or environment.get(stores.USER_VARIABLE) or _user_here(place) or settings.user
     embedder, problem = chosen_models.load_embedder(settings, environment)
     storage: Storage
     if isinstance(place, DatabaseStore):
         storage = _in_database(place, _created(place, name) if create else name, embedder, settings, reader)
     else:
-        folder = layout.create_user(place.root, name or "me") if create else _folder_of(place, name)
+        folder = users.create(place.root, name or "me") if create else _folder_of(place, name)
         storage = _in_folder(folder, embedder, settings, environment)
         embedder = storage.embedder
     engine = QueryEngine(
@@ -163,7 +163,7 @@ def user_here(root: Path) -> str:
     """The user whose folder is the working directory or holds it; empty elsewhere."""
     here = Path.cwd()
     name = here.relative_to(root).parts[0] if here != root and here.is_relative_to(root) else ""
-    return name if name in layout.users(root) else ""
+    return name if name in users.names(root) else ""
 
 
 def index_paths(folder: UserFolder, environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from memctl import distribution
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.git import process, queries, resolving
+from memctl.git import attributes, process, queries, resolving
 from memctl.git import transcripts as shared_transcripts
 from memctl.storage.files import atomic, layout, transcripts
 from memctl.storage.files.layout import UserFolder
@@ -134,8 +134,8 @@ def complete(folders: Iterable[UserFolder]) -> list[str]:
 
 
 def _prepare(folder: UserFolder) -> list[str]:
-    written = layout.prepare_git(folder)
-    if transcripts.is_shared(folder) and layout.add_lines(folder, _ATTRIBUTES, shared_transcripts.ATTRIBUTES):
+    written = attributes.prepare_git(folder)
+    if transcripts.is_shared(folder) and attributes.add_lines(folder, _ATTRIBUTES, shared_transcripts.ATTRIBUTES):
         written = list(dict.fromkeys((_ATTRIBUTES, *written)))
     return written
 
@@ -172,7 +172,7 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
 def initialise_one(folder: UserFolder) -> tuple[Path | None, bool, list[str]]:
     """Like `initialise` and `install`, for one folder; if git is not installed, only writes the files."""
     if not process.installed():
-        return None, False, layout.prepare_git(folder)
+        return None, False, attributes.prepare_git(folder)
     where, new, written = initialise(folder.root, [folder])
     install(where)
     return where, new, [Path(name).name for name in written]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memctl.git import queries, tracking
+from memctl.git import attributes, queries, tracking
 from memctl.storage.files import atomic, layout, transcripts
 from memctl.storage.files.layout import UserFolder
 
@@ -64,6 +64,6 @@ def set_shared(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> Sta
     layout.check_private(folder)
     with transcripts.locked(folder, timeout=timeout):
         if wanted:
-            layout.add_lines(folder, ".gitattributes", ATTRIBUTES)
+            attributes.add_lines(folder, ".gitattributes", ATTRIBUTES)
         transcripts.share(folder, wanted)
     return state(folder)

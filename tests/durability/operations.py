@@ -20,9 +20,9 @@ from memctl import MemoryStore, open_store
 from memctl.core.models import Memory, Query
 from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
-from memctl.git import resolving
+from memctl.git import attributes, resolving
 from memctl.history.undoing import Reverted
-from memctl.storage.files import atomic, layout
+from memctl.storage.files import atomic, layout, users
 from memctl.storage.folder import settings_file
 from memctl.transfer import archive, formats, restoring
 
@@ -134,7 +134,7 @@ IN_FOLDER: dict[str, Callable[[Path], Any]] = {
     "add a setting": lambda root: settings_file.save(root, "query_top", 7),
     "import an archive": lambda root: restoring.restore(root / "alice.tar.gz", root, "carol"),
     "import over an empty user": lambda root: restoring.restore(root / "alice.tar.gz", root, "dave"),
-    "git's files": lambda root: layout.prepare_git(layout.UserFolder(root / "alice")),
+    "git's files": lambda root: attributes.prepare_git(layout.UserFolder(root / "alice")),
 }
 """Operations on the folder, with no store open."""
 
@@ -143,7 +143,7 @@ BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
     "add to a new log": lambda store: store.folder.operations.unlink(),
     "settle": _markers,
     "mend": _leave_litter,
-    "import over an empty user": lambda store: layout.create_user(store.folder.root.parent, "dave"),
+    "import over an empty user": lambda store: users.create(store.folder.root.parent, "dave"),
 }
 
 OF_SESSIONS = (

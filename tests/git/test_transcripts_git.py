@@ -17,8 +17,8 @@ from memctl import MemoryStore, open_store
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.doctor.examining import examine
-from memctl.git import installation
-from memctl.storage.files import layout, transcripts
+from memctl.git import attributes, installation
+from memctl.storage.files import transcripts
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.merge_transcripts import merged
 from memctl.transfer import restoring
@@ -378,7 +378,7 @@ def test_any_histories(common: int, ours: list[tuple[str, int]], theirs: list[tu
 def test_attributes_of_a_folder_that_is_shared_are_completed(tmp_path: Path) -> None:
     folder = repository(tmp_path)
     memctl(folder.root, "git", "transcripts", "on")
-    (folder.root / ".gitattributes").write_text(layout.GITATTRIBUTES)
+    (folder.root / ".gitattributes").write_text(attributes.GITATTRIBUTES)
     assert "attributes: missing for transcripts" in memctl(folder.root, "git", "check", code=3)
     memctl(folder.root, "git", "init")
     memctl(folder.root, "git", "check")

@@ -33,7 +33,7 @@ from memctl.core.operations import Operation
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
 from memctl.history import past
-from memctl.storage.files import journal, layout, sessions, signing
+from memctl.storage.files import journal, layout, sessions, signing, users
 from memctl.storage.folder import settings_file
 
 NOW = "2026-10-28T12:00:00Z"
@@ -194,7 +194,7 @@ def check(tale: Tale, step: Step, before: Snapshot, known: int, *, killed: bool)
 
 def others(tale: Tale) -> None:
     """Users that were being made or taken away are whole, or not there."""
-    for user in layout.users(tale.store):
+    for user in users.names(tale.store):
         if user != "alice":
             with open_store(tale.store, user=user, environment={"XDG_CACHE_HOME": str(tale.root / "cache")}) as store:
                 assert not store.refresh().blocked
