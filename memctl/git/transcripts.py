@@ -18,11 +18,11 @@ transcripts/attachments/* -text
 class State:
     """Whether the transcripts of a user are in git.
 
-    shared: this machine's user added them.
+    Args:
+        shared: this machine's user added them.
         private: an ignore file excludes them.
         files: the number of transcripts; `size`: their bytes.
         tracked: the transcripts that git tracks.
-        tracked: the files of transcripts that git tracks.
     """
 
     shared: bool
