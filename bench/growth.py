@@ -25,7 +25,7 @@ from memctl.conflicts import contradictions
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import dates, messages, recalled, redaction, sensitive, times
-from memctl.core.formats import document, knowledge, reflections, safe_yaml, trash
+from memctl.core.formats import document, knowledge, openai, reflections, safe_yaml, trash
 from memctl.core.formats import sessions as sessions_form
 from memctl.core.limits import Limits
 from memctl.core.models import Memory
@@ -185,7 +185,7 @@ def _quoted(content: str) -> bytes:
 
 
 def _message(text: str) -> messages.Message:
-    return messages.from_openai({"role": "user", "content": text})
+    return openai.from_openai({"role": "user", "content": text})
 
 
 def _conversation(text: str) -> list[messages.Message]:

@@ -13,11 +13,11 @@ from hashlib import blake2b
 from typing import Any
 
 from memctl.core import times
+from memctl.core.formats.openai import from_openai
 from memctl.core.messages import (
     SYSTEM,
     TOOL,
     Message,
-    from_openai,
     is_call,
     is_result,
     is_text,
