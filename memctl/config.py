@@ -330,7 +330,7 @@ def _may_hold_key(variable: str) -> bool:
     return bool(re.fullmatch(rf"[A-Z][A-Z0-9_]*{KEY_ENDING}", variable)) or variable in allowed
 
 
-def _convert(value: Any, expected: Any, may_be_empty: bool = False) -> Any:
+def _convert(value: Any, expected: Any, may_be_empty: bool) -> Any:
     if isinstance(expected, tuple):
         filled = isinstance(value, list | tuple) and (value or may_be_empty)
         good = filled and all(isinstance(item, str) and item for item in value)

@@ -13,7 +13,7 @@ from memctl.context import corrections, evidence, history, shown, tokens
 from memctl.context.assemble import BACKGROUND, MUST, OUT, SUMMARY, Piece
 from memctl.context.assemble import EXCERPT as CUT
 from memctl.context.budget import MOST_MEMORY, SHARES, allocate, with_tools
-from memctl.context.cut import Cutter, as_text, text_of
+from memctl.context.cut import Cutter, text_of
 from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, OTHERS, PROFILE, SECTIONS, TASK
 from memctl.context.fence import label
 from memctl.context.pack import ContextPack, filled, schemas_note
@@ -37,6 +37,7 @@ from memctl.core.models import (
     Reranking,
     Route,
 )
+from memctl.core.plain_json import dumped
 from memctl.core.text.shortening import first_sentences
 from memctl.core.text.terms import terms
 from memctl.engine import retried
@@ -162,7 +163,7 @@ class Contexts:
         pieces = self._pieces(question, recalled.evidence, task_state, now, recall, opened, counter.count)
         pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
-        schemas = counter.count(as_text(tools)) if tools else 0
+        schemas = counter.count(dumped(tools)) if tools else 0
         allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
         cutter = self._cutter(session, question, messages, counter.count)
         turns = history.groups(messages, cutter.language)

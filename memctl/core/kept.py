@@ -25,6 +25,7 @@ from memctl.core.messages import (
     text_block,
     with_output,
 )
+from memctl.core.plain_json import as_text
 from memctl.core.recalled import forgets, holds_recalled, without_recalled
 from memctl.errors import InvalidDataError
 
@@ -92,7 +93,7 @@ class KeptMessage:
     def text(self) -> str:
         """All its text: what was said, and calls of tools with their results."""
         message = self.message
-        calls = (f"{call.name}: {_json(call.input)}" for call in message.calls)
+        calls = (f"{call.name}: {as_text(call.input)}" for call in message.calls)
         return "\n".join(filter(None, (message.text, *calls, *(result.output for result in message.results))))
 
     @property
@@ -171,7 +172,7 @@ def with_derived_ids(messages: Sequence[Message], session: str) -> list[Message]
     named = []
     for message in messages:
         if not message.id and "id" not in message.state:
-            content = (session, message.role, _json([*message.blocks]), str(message.state.get("timestamp", "")))
+            content = (session, message.role, as_text([*message.blocks]), str(message.state.get("timestamp", "")))
             seen[content] += 1
             message = Message({"id": derived_id(*content, str(seen[content])), **message.state})
         named.append(message)
@@ -319,7 +320,3 @@ def _time(value: Any) -> datetime | None:
         return times.from_value(value) if value else None
     except ValueError:
         return None
-
-
-def _json(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

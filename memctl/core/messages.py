@@ -5,13 +5,13 @@ A message wraps the JSON object in the file; unknown fields are kept unchanged.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memctl.core import times
+from memctl.core.plain_json import dumped
 from memctl.errors import InvalidDataError
 
 Count = Callable[[str], int]
@@ -244,11 +244,11 @@ def output_text(block: Mapping[str, Any]) -> str:
     value = block.get(output_name(block))
     if isinstance(value, list):
         return "\n".join(filter(None, (part if isinstance(part, str) else _output_part(part) for part in value)))
-    return value if isinstance(value, str) else "" if value is None else _json(value)
+    return value if isinstance(value, str) else "" if value is None else dumped(value)
 
 
 def _output_part(part: Any) -> str:
-    return block_text(part) if isinstance(part, Mapping) else _json(part)
+    return block_text(part) if isinstance(part, Mapping) else dumped(part)
 
 
 def with_output(block: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -270,17 +270,13 @@ def _counted(block: Mapping[str, Any]) -> str:
     if is_text(block):
         return block_text(block)
     if is_call(block):
-        return f"{block['name']} {_json(block.get('input', {}))}"
+        return f"{block['name']} {dumped(block.get('input', {}))}"
     if is_result(block):
         held = block.get(output_name(block))
         parts = held if isinstance(held, list | tuple) else ()
         others = [part for part in parts if isinstance(part, Mapping) and not is_text(part)]
-        return "\n".join([output_text(block), *(_json(other)[:LONGEST_COUNTED] for other in others)])
-    return _json(block)[:LONGEST_COUNTED]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+        return "\n".join([output_text(block), *(dumped(other)[:LONGEST_COUNTED] for other in others)])
+    return dumped(block)[:LONGEST_COUNTED]
 
 
 # A component's state

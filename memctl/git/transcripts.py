@@ -14,6 +14,10 @@ transcripts/attachments/* -text
 """
 
 
+LOCK_TIMEOUT = 5.0
+"""Seconds to wait for whoever is writing messages."""
+
+
 @dataclass(frozen=True)
 class State:
     """Whether the transcripts of a user are in git.
@@ -52,7 +56,7 @@ def state(folder: UserFolder) -> State:
     return State(transcripts.is_shared(folder), private, len(names), size, tracked)
 
 
-def set_shared(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> State:
+def set_shared(folder: UserFolder, wanted: bool) -> State:
     """Add the transcripts to git, with the attribute for merging them; or exclude them again. This commits nothing, and
     git keeps tracking the files it already tracks.
 
@@ -62,7 +66,7 @@ def set_shared(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> Sta
     """
     queries.need(folder.root)
     layout.check_private(folder)
-    with transcripts.locked(folder, timeout=timeout):
+    with transcripts.locked(folder, timeout=LOCK_TIMEOUT):
         if wanted:
             attributes.add_lines(folder, ".gitattributes", ATTRIBUTES)
         transcripts.share(folder, wanted)

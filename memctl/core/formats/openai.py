@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memctl.core.messages import HINT, TOOL, Message, ToolCall, block_text, is_call, is_result, is_text, text_block
+from memctl.core.plain_json import as_text
 from memctl.errors import InvalidDataError
 
 
@@ -72,5 +73,4 @@ def _openai_content(blocks: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _openai_call(call: ToolCall) -> dict[str, Any]:
-    given = call.input if isinstance(call.input, str) else json.dumps(call.input, ensure_ascii=False, default=str)
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": given}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": as_text(call.input)}}
