@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memctl.git import attributes, queries, tracking
-from memctl.storage.files import atomic, layout, transcripts
+from memctl.storage.files import atomic, layout, transcript_decisions, transcripts
 from memctl.storage.files.layout import UserFolder
 
 ATTRIBUTES = """\
@@ -51,9 +51,9 @@ def state(folder: UserFolder) -> State:
     """The current state."""
     names = transcripts.files(folder)
     size = sum((folder.root / name).lstat().st_size for name in names)
-    private = transcripts.is_private_mark(atomic.read(folder.root / transcripts.MARK, folder.root))
+    private = transcript_decisions.is_private_mark(atomic.read(folder.root / transcript_decisions.MARK, folder.root))
     tracked = tuple(tracking.tracked(folder.root, transcripts.FOLDER))
-    return State(transcripts.is_shared(folder), private, len(names), size, tracked)
+    return State(transcript_decisions.is_shared(folder), private, len(names), size, tracked)
 
 
 def set_shared(folder: UserFolder, wanted: bool) -> State:
@@ -69,5 +69,5 @@ def set_shared(folder: UserFolder, wanted: bool) -> State:
     with transcripts.locked(folder, timeout=LOCK_TIMEOUT):
         if wanted:
             attributes.add_lines(folder, ".gitattributes", ATTRIBUTES)
-        transcripts.share(folder, wanted)
+        transcript_decisions.share(folder, wanted)
     return state(folder)

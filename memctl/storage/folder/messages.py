@@ -13,7 +13,7 @@ from memctl.core.models import Change, Memory
 from memctl.errors import MemctlError
 from memctl.git import tracking
 from memctl.storage.entries.rows import Row
-from memctl.storage.files import transcripts
+from memctl.storage.files import transcript_decisions, transcripts
 from memctl.storage.folder import embedding, reading
 from memctl.storage.index.rows import FileState, stamp_of
 from memctl.storage.ports.messages import Differing, Place, Run, Version
@@ -163,19 +163,19 @@ class FolderMessages:
     # Decisions of this machine's user
 
     def privacy(self) -> str:
-        return transcripts.privacy(self._storage.folder)
+        return transcript_decisions.privacy(self._storage.folder)
 
     def paused(self) -> Paused:
-        return transcripts.read_paused(self._storage.folder)
+        return transcript_decisions.read_paused(self._storage.folder)
 
     def pause(self, paused: Paused) -> None:
-        transcripts.write_paused(self._storage.folder, paused)
+        transcript_decisions.write_paused(self._storage.folder, paused)
 
     def notice(self) -> tuple[float, datetime] | None:
-        return transcripts.read_notice(self._storage.folder)
+        return transcript_decisions.read_notice(self._storage.folder)
 
     def announce(self, days: float, at: datetime) -> None:
-        transcripts.write_notice(self._storage.folder, days, at)
+        transcript_decisions.write_notice(self._storage.folder, days, at)
 
 
 def _text(place: Scanned) -> str:
