@@ -15,7 +15,7 @@ from memctl.context.budget import HISTORY, MEMORY, SYSTEM, Allocation, lent
 from memctl.context.cut import Cutter, cost, text_of
 from memctl.context.evidence import SECTIONS
 from memctl.context.fence import enclosed
-from memctl.context.history import Group
+from memctl.context.turns import Group
 from memctl.core.models import Reranking
 
 

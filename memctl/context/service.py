@@ -19,6 +19,7 @@ from memctl.context.fence import label
 from memctl.context.pack import ContextPack, filled, schemas_note
 from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
+from memctl.context.turns import groups
 from memctl.core import times
 from memctl.core.formats import reflections
 from memctl.core.messages import USER
@@ -166,7 +167,7 @@ class Contexts:
         schemas = counter.count(dumped(tools)) if tools else 0
         allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
         cutter = self._cutter(session, question, messages, counter.count)
-        turns = history.groups(messages, cutter.language)
+        turns = groups(messages, cutter.language)
         turns = history.with_question(turns, messages, question) if ask else turns
         pack = filled(turns, system, pieces, allocation, cutter, memory_tokens)
         self._offload(session, pack.offloads, now)

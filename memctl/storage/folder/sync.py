@@ -15,7 +15,7 @@ from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError, MemctlError, RefusedError, StorageError, located
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import record_entry
-from memctl.storage.files import journal
+from memctl.storage.files import edit, journal
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.embedding import embed_entries
 from memctl.storage.folder.reading import absent, look, newest_logged
@@ -164,7 +164,7 @@ def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
     start = document.empty(folder.name, index.header())
     lines = index.lines(document.FILE_NAME)
     raws = index.records.raws(sorted(lines, key=lambda ref: lines[ref]))
-    return document.apply_splices(start, [document.fill(document.parse(start).array, [*raws.values()])])
+    return edit.apply_splices(start, [edit.fill(document.parse(start).array, [*raws.values()])])
 
 
 def _write(
