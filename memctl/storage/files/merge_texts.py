@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from memctl.core import times
-from memctl.core.formats import reflections
+from memctl.core.formats import front_matter, reflections
 from memctl.core.formats.front_matter import Field
 from memctl.core.json_merge import names_of, united
 from memctl.errors import InvalidDataError
@@ -162,5 +162,5 @@ def _lists(name: str, *sides: Mapping[str, Field]) -> str | None:
         return None
     both = united(base if isinstance(base, list) else [], ours, theirs)
     if sides[1][name].text.lstrip().startswith(f"{name}:"):  # `on: [a]` stays without quotes
-        return name + reflections.line("x", both).removeprefix("x")
-    return reflections.line(name, both)
+        return name + front_matter.line("x", both).removeprefix("x")
+    return front_matter.line(name, both)
