@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from memctl import chosen_models, config, stores
 from memctl.errors import RefusedError, StorageError
-from memctl.memories.querying import QueryEngine
 from memctl.providers.base import Embedder
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
+from memctl.querying import QueryEngine
 from memctl.storage.files import layout, signing, users
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.storage import FolderStorage

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -43,7 +43,7 @@ from memctl.core.text.shortening import first_sentences
 from memctl.core.text.terms import terms
 from memctl.engine import retried
 from memctl.errors import UsageError
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence

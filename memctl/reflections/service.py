@@ -11,7 +11,7 @@ from memctl.core.formats import codec, reflections
 from memctl.core.models import ACTIVE, Change, Memory, Reflection, TextEdit
 from memctl.core.sensitive import ALLOW, MASK
 from memctl.errors import ConflictError, MemctlError, NotFoundError
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.reflections import drafting
 from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of

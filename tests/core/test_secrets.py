@@ -24,7 +24,7 @@ from memctl.doctor import codes
 from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.extraction.proposals import Utterance
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.storage.folder import settings_file
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
