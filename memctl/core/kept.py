@@ -282,7 +282,7 @@ def _read(raw: bytes, offset: int) -> Line | None:
         return None
     if DELETED in parsed:
         final = parsed.get(FINAL) is True or parsed[DELETED] == PURGED
-        return Line(offset, raw, None, message_id, _time(parsed[DELETED]), final)
+        return Line(offset, raw, None, message_id, times.if_valid(parsed[DELETED]), final)
     message = decode(parsed)
     return Line(offset, raw, message) if message else None
 
@@ -301,8 +301,8 @@ def decode(fields: Mapping[str, Any]) -> KeptMessage | None:
         run=_text(fields, "run") or _text(fields, "session"),
         role=role.strip().lower(),
         content=tuple(blocks),
-        at=_time(fields.get("at")),
-        received=_time(fields.get("received")),
+        at=times.if_valid(fields.get("at")),
+        received=times.if_valid(fields.get("received")),
         name=_text(fields, "name"),
         source=_text(fields, "source"),
         metadata=metadata if isinstance(metadata, Mapping) else {},
@@ -313,10 +313,3 @@ def decode(fields: Mapping[str, Any]) -> KeptMessage | None:
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        return times.from_value(value) if value else None
-    except ValueError:
-        return None

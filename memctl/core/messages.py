@@ -142,10 +142,7 @@ class Message:
     @property
     def time(self) -> datetime | None:
         """The time of the message; None if it has none."""
-        try:
-            return times.from_value(self.state["timestamp"]) if self.state.get("timestamp") else None
-        except ValueError:
-            return None
+        return times.if_valid(self.state.get("timestamp"))
 
     @property
     def metadata(self) -> Mapping[str, Any]:

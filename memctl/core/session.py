@@ -42,10 +42,7 @@ class Session:
     @property
     def saved_at(self) -> datetime | None:
         """The time of saving; None if the file has none."""
-        try:
-            return times.from_value(self.timestamp) if self.timestamp else None
-        except ValueError:
-            return None
+        return times.if_valid(self.timestamp)
 
 
 @dataclass(frozen=True)

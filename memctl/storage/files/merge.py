@@ -24,7 +24,6 @@ from memctl.core.json_merge import (
     count,
     entries_by_id,
     entry,
-    json_text,
     listed_in,
     merged_entries,
     same,
@@ -33,6 +32,7 @@ from memctl.core.json_merge import (
 )
 from memctl.core.mentions import unlinked
 from memctl.core.models import Memory
+from memctl.core.plain_json import canonical
 from memctl.errors import InvalidDataError
 from memctl.storage.files import edit, succession
 from memctl.storage.files.merge_sides import (
@@ -284,7 +284,7 @@ def _memories(records: Mapping[str, Record]) -> Mapping[str, Memory]:
 
 
 def _without(record: Record, names: Sequence[str]) -> str:
-    return json_text({name: value for name, value in codec.encode(record.memory).items() if name not in names})
+    return canonical({name: value for name, value in codec.encode(record.memory).items() if name not in names})
 
 
 def _freed(side: Side, tombstoned: set[str]) -> Side:

@@ -105,10 +105,8 @@ def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMer
 
 def _sortable_time(value: object) -> str:
     """A time in a form that sorts; empty if the value is not a time."""
-    try:
-        return times.from_value(value).isoformat()
-    except ValueError:
-        return ""
+    moment = times.if_valid(value)
+    return moment.isoformat() if moment else ""
 
 
 def _merged_front(base: bytes, ours: bytes, theirs: bytes) -> bytes:

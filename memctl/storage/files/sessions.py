@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from memctl.core import times
-from memctl.core.formats.sessions import digest, dump, is_id, not_found, offloaded_text, parse, parts_of, reference
+from memctl.core.formats import codec
+from memctl.core.formats.sessions import dump, is_id, not_found, offloaded_text, parse, parts_of, reference
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
 from memctl.errors import ConflictError
@@ -134,7 +135,7 @@ def write(folder: UserFolder, session: Session, now: datetime) -> Session:
     if session.own:
         data = folder.signer.signed(kind(session.session_id), data)
     atomic.replace(path_of(folder, session.session_id), data, root=folder.root)
-    return replace(stamped, digest=digest(data))
+    return replace(stamped, digest=codec.digest(data))
 
 
 def delete(folder: UserFolder, session_id: str) -> bool:
