@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from memctl import distribution
@@ -64,10 +63,14 @@ class Document:
         return memories
 
 
-def empty(user_id: str, header: Mapping[str, Any] = MappingProxyType({})) -> bytes:
-    """The `memory.json` of a user without memories; `header`: its other fields, if known."""
-    fields = {"format": FORMAT, "user_id": user_id, **header, "memories": []}
-    return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode()
+def header_of(user_id: str) -> dict[str, Any]:
+    """The fields of a new `memory.json` beside the records."""
+    return {"format": FORMAT, "user_id": user_id}
+
+
+def empty(user_id: str) -> bytes:
+    """The `memory.json` of a user without memories."""
+    return (json.dumps({**header_of(user_id), "memories": []}, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 MARKED = "has git conflict markers: git merged it by lines (`memctl git settle` merges it by records)"

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 from pathlib import Path
 
 from memctl.core import attachments, kept
+from memctl.core.formats import codec
 from memctl.core.kept import KeptMessage
 from memctl.core.models import LogLine
 from memctl.errors import NotFoundError
@@ -202,7 +202,7 @@ def read_from(path: Path, offset: int) -> bytes:
 
 def tail_digest(tail: bytes) -> str:
     """The digest that identifies the end of a file."""
-    return blake2b(tail[-TAIL:], digest_size=16).hexdigest()
+    return codec.digest(tail[-TAIL:])
 
 
 # Reading

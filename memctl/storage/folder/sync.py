@@ -161,10 +161,9 @@ def _logged_header(header: Mapping[str, Any], operations: Sequence[Operation]) -
 
 def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
     """`memory.json` as the index holds it: the header, and the records byte for byte."""
-    start = document.empty(folder.name, index.header())
     lines = index.lines(document.FILE_NAME)
     raws = index.records.raws(sorted(lines, key=lambda ref: lines[ref]))
-    return edit.apply_splices(start, [edit.fill(document.parse(start).array, [*raws.values()])])
+    return edit.rebuilt({**document.header_of(folder.name), **index.header()}, raws.values())
 
 
 def _write(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 
 import apsw
 
+from memctl.core.formats import codec
 from memctl.core.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED, Filters
 from memctl.core.text import terms
 from memctl.storage.entries import vectors
@@ -365,5 +365,5 @@ def check_bytes(connection: db.Connection, raw: bytes, digest: str) -> None:
     Raises:
         DamagedError: they differ. (SQLite itself detects other pages of zeros.)
     """
-    if len(raw) > db.MOST_IN_ITS_PAGE and blake2b(raw, digest_size=16).hexdigest() != digest:
+    if len(raw) > db.MOST_IN_ITS_PAGE and codec.digest(raw) != digest:
         raise connection.found_damaged("bytes of an entry were lost")
