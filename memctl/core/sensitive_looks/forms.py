@@ -96,9 +96,9 @@ def split_tokens(reading: Folded, known: Sequence[Span]) -> Iterator[Span]:
     starts = {start for kind, start, _ in known if kind in _FORMS}
     for kind, start, end in by_form(joined.text, False):
         begin, until = joined.original(start, end)
-        parted = until - begin > end - start
+        is_split = until - begin > end - start
         if (
-            parted
+            is_split
             and begin not in starts
             and kind != "a password in a URL"
             and (mixed(joined.text[end - 4 : end], 1) or (kind == "an AWS key" and mixed(joined.text[start:end], 2)))

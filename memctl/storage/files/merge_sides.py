@@ -165,7 +165,7 @@ def _time_text(moment: datetime | None) -> str:
     return times.to_text(moment) if moment else ""
 
 
-def parted(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
+def with_distinct_ids(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
     """The three versions with one id for each memory, and one memory for each id."""
     base, theirs = _following(base, ours, theirs)
     base, ours = _following(base, theirs, ours)
