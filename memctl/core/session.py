@@ -23,7 +23,6 @@ class Session:
         components: the state of each component, by name; unknown components are kept unchanged.
         timestamp: the time of saving, as in the file.
         extra: fields unknown to memctl.
-        digest: of the file's bytes when it was read; empty for a session without a file.
         own: whether this machine's user wrote it; another's is shown, and nothing is learned from it.
     """
 
@@ -31,7 +30,6 @@ class Session:
     components: Mapping[str, Any] = field(default_factory=dict)
     timestamp: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
     own: bool = True
 
     def with_component(self, name: str, state: Any) -> Session:

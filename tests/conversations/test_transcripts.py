@@ -13,7 +13,7 @@ import pytest
 from cli.conftest import SAMPLE_STORE
 
 from memctl import MemoryStore
-from memctl.core.kept import KeptMessage
+from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Filters, Memory
 from memctl.errors import NotFoundError
 from memctl.sessions.state import run_of
@@ -194,7 +194,7 @@ def test_a_pause_outlives_the_session_and_the_process(store: MemoryStore, opener
     assert again.conversations.ids() == ids
     assert again.conversations.paused.sessions == ("diary",)
     again.sessions.pause("diary", wanted=False)
-    assert again.conversations.paused == transcripts.Paused()
+    assert again.conversations.paused == Paused()
 
 
 def test_nobody_else_pauses(store: MemoryStore) -> None:

@@ -13,13 +13,13 @@ from memctl.core.formats import codec, document, knowledge, reflections, trash
 from memctl.core.models import MEMORIES, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
-from memctl.errors import NotFoundError, UsageError
+from memctl.errors import NotFoundError
 from memctl.storage.entries.rows import Row
 from memctl.storage.files import atomic, local_state, replay
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.search import Search
-from memctl.storage.ports.view import Counts, StoredDocument, View
+from memctl.storage.ports.view import Counts, StoredDocument
 
 
 @dataclass(frozen=True)
@@ -190,14 +190,3 @@ class FolderView:
     @property
     def header(self) -> Mapping[str, Any]:
         return self.index.header()
-
-
-def of_folder(view: View) -> FolderView:
-    """The view as a folder, for features that are about files.
-
-    Raises:
-        UsageError: the memories are not in a folder.
-    """
-    if isinstance(view, FolderView):
-        return view
-    raise UsageError("this is about the files of a folder, and the store is not a folder")

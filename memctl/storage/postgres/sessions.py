@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from memctl.core import times
-from memctl.core.formats import codec, queue, sessions
+from memctl.core.formats import queue, sessions
 from memctl.core.formats.sessions import offloaded_text, parts_of
 from memctl.core.names import check_session_id
 from memctl.core.session import Queued, Session
@@ -86,7 +86,7 @@ class PostgresSessions:
         stamped = replace(session, timestamp=times.to_text(now))
         data = sessions.dump(stamped)
         self._written(session.session_id, data, session.own)
-        return replace(stamped, digest=codec.digest(data))
+        return stamped
 
     def _written(self, session_id: str, data: bytes, own: bool) -> None:
         with self._db.transaction(LOCKED):
