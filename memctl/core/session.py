@@ -23,6 +23,7 @@ class Session:
         components: the state of each component, by name; unknown components are kept unchanged.
         timestamp: the time of saving, as in the file.
         extra: fields unknown to memctl.
+        stored: whether it is in the storage.
         own: whether this machine's user wrote it; another's is shown, and nothing is learned from it.
     """
 
@@ -30,6 +31,7 @@ class Session:
     components: Mapping[str, Any] = field(default_factory=dict)
     timestamp: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    stored: bool = False
     own: bool = True
 
     def with_component(self, name: str, state: Any) -> Session:

@@ -184,7 +184,7 @@ class Sessions(Compacting, Learning):
         """
 
         def begin(before: Session) -> tuple[Session, None]:
-            if before.digest:
+            if before.stored:
                 raise ConflictError(f"session {session_id!r} exists", hint="`memctl session list` shows all.")
             return before.with_component(MEMORY, {"messages": []}), None
 

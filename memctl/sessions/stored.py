@@ -213,7 +213,7 @@ class StoredSessions:
 
     def _without_queued(self, session: Session) -> Session:
         """The session without messages that are queued already, as a crash can leave them."""
-        if not session.digest:
+        if not session.stored:
             return session
         waiting = [name for _, name in self._storage.waiting(session.session_id)]
         noted = queued_in(session)

@@ -38,7 +38,7 @@ def parse(data: bytes, session_id: str, path: str) -> Session:
         raise InvalidDataError(f"has the session {named!r}", path=path, hint=hint)
     stamp = parsed.get("timestamp", "")
     extra = {name: value for name, value in parsed.items() if name not in _OWN}
-    return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra)
+    return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra, stored=True)
 
 
 def decoded(data: bytes, path: str) -> dict[str, Any]:

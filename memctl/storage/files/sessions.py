@@ -119,7 +119,7 @@ def write(folder: UserFolder, session: Session, now: datetime) -> Session:
     if session.own:
         data = folder.signer.signed(kind(session.session_id), data)
     atomic.replace(path_of(folder, session.session_id), data, root=folder.root)
-    return stamped
+    return replace(stamped, stored=True)
 
 
 def delete(folder: UserFolder, session_id: str) -> bool:
