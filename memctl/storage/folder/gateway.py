@@ -6,8 +6,8 @@ An acknowledged change is on disk. After a crash, the next command completes the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -94,9 +94,16 @@ class Gateway:
                 return value
         raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
 
-    def locked(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def locked(self) -> Iterator[None]:
         """The user's lock, with crash recovery first."""
-        return _Locked(self)
+        with lock.exclusive(self.folder.lock, timeout=self.lock_timeout):
+            _refuse_tracked(self.folder)
+            if local_state.suspicious(self.folder):
+                self.moved_aside += local_state.set_aside(self.folder)
+                _take_back(self)
+            replay.replay(self.folder)
+            yield
 
     def view(self) -> FolderView:
         """The present state, synced.
@@ -289,9 +296,7 @@ class Gateway:
         Returns:
             the value of the decision.
         """
-        from memctl.storage.files.erasing.carrying_out import (
-            erase,  # imported here, because only purges need it
-        )
+        from memctl.storage.files.erasing.carrying_out import erase  # only purges need it
 
         with self.locked():
             what, value = decide(self.view())
@@ -319,29 +324,6 @@ class _Prepared:
     content: bytes | None
     texts: Mapping[str, bytes]
     clean: bool
-
-
-class _Locked:
-    """Context manager: the lock, then recovery."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._lock = lock.exclusive(gateway.folder.lock, timeout=gateway.lock_timeout)
-
-    def __enter__(self) -> None:
-        self._lock.__enter__()
-        try:
-            _refuse_tracked(self._gateway.folder)
-            if local_state.suspicious(self._gateway.folder):
-                self._gateway.moved_aside += local_state.set_aside(self._gateway.folder)
-                _take_back(self._gateway)
-            replay.replay(self._gateway.folder)
-        except BaseException as problem:
-            self._lock.__exit__(type(problem), problem, problem.__traceback__)
-            raise
-
-    def __exit__(self, *error: Any) -> None:
-        self._lock.__exit__(*error)
 
 
 def replay_if_free(gateway: Gateway) -> None:
