@@ -203,13 +203,8 @@ def since(folder: UserFolder, op: str) -> list[Operation]:
 
 def _lines(folder: UserFolder, wanted: Callable[[bytes], bool] = bool) -> Iterator[dict[str, Any]]:
     """The verified lines, oldest first; `wanted` skips some by their bytes."""
-    try:
-        with open(folder.operations, "rb", opener=atomic.regular) as log:
-            yield from (entry for line in log if wanted(line) and (entry := verified(folder, line)))
-    except FileNotFoundError:
-        return
-    except OSError as problem:
-        raise atomic.unread(problem, folder.operations) from None
+    lines = (line for line in atomic.lines(folder.operations) if wanted(line))
+    return (entry for line in lines if (entry := verified(folder, line)))
 
 
 def verified(folder: UserFolder, line: bytes) -> dict[str, Any] | None:
