@@ -17,7 +17,7 @@ from memctl import Memory, MemoryStore, open_store
 from memctl.core.models import Filters
 from memctl.core.text import terms
 from memctl.storage.entries import scoring, vectors
-from memctl.storage.index import frequencies, search
+from memctl.storage.index import conditions, frequencies, search
 from memctl.storage.index.sqlite import SqliteIndex
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -110,7 +110,7 @@ def test_many_that_do_not_pass_the_filter_hide_none(large: MemoryStore) -> None:
 def test_the_nearest_by_sketches_are_the_nearest(large: MemoryStore, asked: str) -> None:
     assert large.engine.embedder is not None
     vector = large.engine.embedder.embed_query(asked)
-    condition = search.where(Filters(), NOW)
+    condition = conditions.where(Filters(), NOW)
     exact = search.exactly_nearest(large.engine.files.index.connection, vectors.pack(vector).vector, condition, 10)
     found = search.nearest(large.engine.files.index.connection, vector, condition, 10)
 

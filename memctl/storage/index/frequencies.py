@@ -8,8 +8,8 @@ from itertools import combinations
 import apsw
 
 from memctl.storage.entries.scoring import choosing
+from memctl.storage.index import conditions
 from memctl.storage.index import database as db
-from memctl.storage.index import search
 
 KEPT = 10_000
 """The most counts that are cached between two changes."""
@@ -43,7 +43,7 @@ class Frequencies:
         """The number of entries in a part of an answer (`models.PARTS`)."""
         self._look(connection)
         if part not in self._sizes:
-            sql = f"SELECT count(*) FROM entries e WHERE {search.within(part)}"
+            sql = f"SELECT count(*) FROM entries e WHERE {conditions.within(part)}"
             self._sizes[part] = int(db.value(connection, sql))
         return self._sizes[part]
 

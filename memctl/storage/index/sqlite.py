@@ -19,8 +19,8 @@ from memctl.storage.entries.decoding import PASSAGE_MARK
 from memctl.storage.entries.rows import Entry, Row
 from memctl.storage.entries.scoring import MOST_WORDS, SMALL_PART, rarest_words, sketches_for
 from memctl.storage.entries.vectors import Packed, packed_question
+from memctl.storage.index import conditions, renewing, search
 from memctl.storage.index import database as db
-from memctl.storage.index import renewing, search
 from memctl.storage.index.frequencies import Frequencies, selection
 from memctl.storage.index.records import Records
 from memctl.storage.index.rows import FILE_COLUMNS, FileState, FileUpdate
@@ -184,7 +184,7 @@ class SqliteIndex:
 
     def has(self, part: str) -> bool:
         """Whether a part of an answer (`models.PARTS`) has entries."""
-        sql = f"SELECT 1 FROM files f WHERE {search.within(part, 'f')} LIMIT 1"
+        sql = f"SELECT 1 FROM files f WHERE {conditions.within(part, 'f')} LIMIT 1"
         return db.row(self.connection, sql) is not None
 
     def size(self, part: str) -> int:
@@ -193,7 +193,7 @@ class SqliteIndex:
 
     def documents(self) -> dict[str, int]:
         """The number of passages of each document."""
-        sql = f"SELECT path, count(*) FROM entries e WHERE {search.within(DOCUMENTS)} GROUP BY path"
+        sql = f"SELECT path, count(*) FROM entries e WHERE {conditions.within(DOCUMENTS)} GROUP BY path"
         return dict(db.rows(self.connection, sql))
 
     def document(self, path: str) -> list[Row]:
@@ -203,7 +203,7 @@ class SqliteIndex:
     def passages_with(self, words: Iterable[str]) -> dict[str, int]:
         """The number of passages with each term."""
         sql = f"""SELECT count(*) FROM full_text f WHERE full_text MATCH ?
-        AND +f.rowid IN (SELECT e.rowid FROM entries e WHERE {search.within(DOCUMENTS)})"""
+        AND +f.rowid IN (SELECT e.rowid FROM entries e WHERE {conditions.within(DOCUMENTS)})"""
         return {word: int(db.value(self.connection, sql, (terms.match_expression([word]),))) for word in words}
 
     def total(self) -> int:
@@ -212,12 +212,12 @@ class SqliteIndex:
 
     def matching(self, filters: Filters, now: datetime) -> list[Row]:
         """Entries that pass the filters, in the order in which they were added."""
-        condition = search.where(filters, now)
+        condition = conditions.where(filters, now)
         return search.entries(self.connection, condition.condition, *condition.arguments)
 
     def in_order(self, filters: Filters, now: datetime, sort: str, *, ascending: bool) -> list[int]:
         """The keys of the records that pass the filters, sorted by one of `SORTED`; ties by id."""
-        condition, way = search.where(filters, now), "ASC" if ascending else "DESC"
+        condition, way = conditions.where(filters, now), "ASC" if ascending else "DESC"
         sql = f"""SELECT rowid FROM entries e WHERE e.path = 'memory.json' AND {condition.condition}
         ORDER BY e.{_SORT_COLUMNS[sort]} {way}, e.memory_id {way}"""
         return [key for (key,) in db.rows(self.connection, sql, condition.arguments)]
@@ -255,21 +255,21 @@ class SqliteIndex:
 
     def messages_starting(self, beginning: str) -> list[Row]:
         """Entries of messages whose ids start with this text, ordered by id; at most `_MOST_STARTING`."""
-        condition = f"{search.within(MESSAGES)} AND substr(ref, 1, ?) = ?"
+        condition = f"{conditions.within(MESSAGES)} AND substr(ref, 1, ?) = ?"
         return search.entries(
             self.connection, condition, len(beginning), beginning, _MOST_STARTING, order="ref LIMIT ?"
         )
 
     def all_messages(self) -> list[Row]:
         """The entries of all messages, in the order in which they were received."""
-        return search.entries(self.connection, search.within(MESSAGES), order="path, line, rowid")
+        return search.entries(self.connection, conditions.within(MESSAGES), order="path, line, rowid")
 
     def run_of(self, run: str, limit: int = -1, *, newest: bool = False) -> list[Row]:
         """The entries of a run of a session, in the order of the conversation; with `newest`, the last `limit` of
         them."""
         way = "DESC" if newest else "ASC"
         order = f"created {way}, line {way}, ref {way} LIMIT ?"
-        condition = f"session_id = ? AND {search.within(MESSAGES, '+e')}"
+        condition = f"session_id = ? AND {conditions.within(MESSAGES, '+e')}"
         return search.entries(self.connection, condition, run, limit, order=order)
 
     def runs(self, session: str = "") -> list[tuple[str, str, float | None, float | None, int, int]]:
@@ -278,7 +278,7 @@ class SqliteIndex:
         message = f"CASE instr(ref, '{PASSAGE_MARK}') WHEN 0 THEN ref ELSE CAST(raw AS TEXT) ->> 'id' END"
         sql = f"""SELECT coalesce(session_id, ''), coalesce(max(session), ''), min(happened), max(happened),
             count(DISTINCT {message}), sum(length(raw))
-        FROM entries e WHERE {search.within(MESSAGES)} AND problem = '' AND (? = '' OR session = ?)
+        FROM entries e WHERE {conditions.within(MESSAGES)} AND problem = '' AND (? = '' OR session = ?)
         GROUP BY session_id ORDER BY min(path || printf('%020d', line))"""
         return [*db.rows(self.connection, sql, (session, session))]
 
@@ -329,9 +329,9 @@ class SqliteIndex:
             self._scanner.close()
             self._scanner = None
 
-    def _where(self, filters: Filters, now: datetime) -> search.Where:
+    def _where(self, filters: Filters, now: datetime) -> conditions.Where:
         few = bool(filters.only) and self.size(filters.only) < SMALL_PART * self.total()
-        return search.where(filters, now, few=few)
+        return conditions.where(filters, now, few=few)
 
     def cosines(self, vector: Vector, rows: Iterable[int]) -> dict[int, float]:
         return search.cosines(self.connection, vector, rows)
@@ -350,7 +350,7 @@ class SqliteIndex:
 
     def passing(self, rows: Iterable[int], filters: Filters, now: datetime) -> set[int]:
         """The entries that pass the filters."""
-        return search.passing(self.connection, rows, search.where(filters, now))
+        return search.passing(self.connection, rows, conditions.where(filters, now))
 
     def term_counts(self, words: Iterable[str]) -> dict[str, int]:
         """The number of entries with each term."""
