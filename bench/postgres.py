@@ -180,10 +180,10 @@ def queries(place: Place, stores: dict[str, MemoryStore], count: int, tries: int
     """Warm queries in the database and in the folder."""
     taken = {}
     for name, store in stores.items():
-        asked = iter(corpus.questions(10_000))
+        questions = iter(corpus.questions(10_000))
         for _ in range(5):
-            store.query(next(asked))
-        taken[name] = times_ms(place, lambda store=store, asked=asked: store.query(next(asked)), tries)
+            store.query(next(questions))
+        taken[name] = times_ms(place, lambda store=store, questions=questions: store.query(next(questions)), tries)
     goal = GOALS.get(count, 120.0)
     measured, beside = _told(taken)
     met = taken["database"][0] <= goal
@@ -243,11 +243,11 @@ def peer_of(python: str, place: Place, counts: Sequence[int], tries: int, direct
     if not python:
         return {}
     embedder = load_embedder("builtin", cache_dir=directory, base_url="", api_key="", timeout=1)
-    asked = corpus.questions(tries + 5)
+    questions = corpus.questions(tries + 5)
     texts = [memory.content for memory in corpus.memories(max(counts))]
-    vectors = [list(map(float, vector)) for vector in embedder.embed([*asked, *texts])]
+    vectors = [list(map(float, vector)) for vector in embedder.embed([*questions, *texts])]
     data = directory / "peer.json"
-    data.write_text(json.dumps({"questions": asked, "texts": texts, "vectors": vectors, "counts": list(counts)}))
+    data.write_text(json.dumps({"questions": questions, "texts": texts, "vectors": vectors, "counts": list(counts)}))
     command = [python, "-P", str(ROOT / "bench/postgres_peer.py"), place.admin, str(data)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

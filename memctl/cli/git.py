@@ -317,17 +317,19 @@ def _folders() -> list[UserFolder]:
     """
     import os
 
-    from memctl import bootstrap, config
+    from memctl import bootstrap, stores
     from memctl.errors import NotFoundError
-    from memctl.storage.files import layout
+    from memctl.storage.files import users
+    from memctl.stores import FolderStore
 
     root = store_root()
-    named = current.user or os.environ.get(layout.USER_VARIABLE) or bootstrap.user_here(root) or config.load(root).user
+    environment_user = os.environ.get(stores.USER_VARIABLE)
+    named = current.user or environment_user or bootstrap.user_here(root) or stores.settings(FolderStore(root)).user
     if named:
-        return [layout.find_user(root, named)]
-    if not (names := layout.users(root)):
+        return [users.find(root, named)]
+    if not (names := users.names(root)):
         raise NotFoundError(f"there is no memory store in {root}", hint="Create one with `memctl init`.")
-    return [layout.find_user(root, name) for name in names]
+    return [users.find(root, name) for name in names]
 
 
 GROUP = commands.Commands(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from memctl.core.messages import Message
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended
+    from memctl.sessions.stored import SessionInfo
     from memctl.sessions.window import Compacted
-    from memctl.sessions.windows import SessionInfo
 
 
 SessionId = Annotated[

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.core import kinds, records, times
 from memctl.core.formats import codec
-from memctl.core.json_merge import CONFLICTS, MERGE, json_text, put_at, value_at
+from memctl.core.json_merge import CONFLICTS, MERGE, put_at, value_at
 from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
+from memctl.core.plain_json import canonical
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
 from memctl.retrieval import retrieve
@@ -347,7 +348,7 @@ def _with_value(held: Memory | None, path: str, value: Any, now: datetime) -> Me
     if held is None:
         return None
     record = codec.encode(held)
-    if json_text(value_at(record, path)) == json_text(value):
+    if canonical(value_at(record, path)) == canonical(value):
         return held
     try:
         changed = replace(codec.decode(put_at(record, path, value)), updated_at=now)

@@ -55,9 +55,9 @@ class Carried(Protocol):
 
 def digests(carried: Carried) -> dict[str, bytes]:
     """A digest of each file and of the history: those of equal data are equal, wherever it is."""
-    found = {each.path: _digest(each.data, b"own" if each.own else b"") for each in carried.files()}
+    result = {each.path: _digest(each.data, b"own" if each.own else b"") for each in carried.files()}
     log = carried.log()
-    return found | ({LOG: _digest(*map(_text, log.numbered))} if log.operations else {})
+    return result | ({LOG: _digest(*map(_text, log.numbered))} if log.operations else {})
 
 
 def _digest(*parts: bytes) -> bytes:

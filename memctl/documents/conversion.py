@@ -199,10 +199,6 @@ def _converted(data: bytes, name: str) -> bytes:
     return f"---\nconverted_from: {origin}\n---\n\n{body}\n".encode()
 
 
-def _from_html(data: bytes) -> str:
-    return _markdown(data)
-
-
 def _markdown(html: bytes | str) -> str:
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
@@ -253,6 +249,6 @@ def _from_pdf(data: bytes) -> str:
 _CONVERTERS: Mapping[str, Callable[[bytes], str]] = {
     ".pdf": _from_pdf,
     ".docx": _from_docx,
-    ".html": _from_html,
-    ".htm": _from_html,
+    ".html": _markdown,
+    ".htm": _markdown,
 }

@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from memctl.core import json_merge as merge_values
 from memctl.core import kept
 from memctl.core.formats import document
 from memctl.core.models import ACTIVE
+from memctl.core.plain_json import canonical
 from memctl.errors import InvalidDataError, StorageError
 from memctl.git import process, queries
 from memctl.storage.files import merge, merge_texts, merge_transcripts
@@ -70,7 +70,7 @@ def _open_values(data: bytes) -> set[str]:
     values: dict[str, set[str]] = {}
     for memory in document.parse(data, wanted=_may_have_key).memories.values():
         if memory.key and memory.status == ACTIVE:
-            values.setdefault(memory.key, set()).add(merge_values.json_text(memory.value))
+            values.setdefault(memory.key, set()).add(canonical(memory.value))
     return {key for key, several in values.items() if len(several) > 1}
 
 

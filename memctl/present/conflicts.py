@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memctl.conflicts.contradictions import Contradiction
     from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
     from memctl.core.models import Memory
+    from memctl.history.differences import FieldChange
     from memctl.storage.ports.messages import Differing
 
 TEXT_WIDTH, LINE_WIDTH = 110, 200
@@ -120,9 +121,9 @@ def resolved_page(resolved: Resolved, *, dry_run: bool) -> Iterator[str]:
     change, write = ("would change", "would write") if dry_run else ("changed", "wrote")
     for before, after in resolved.changes:
         yield f"{change if before else write} {after.memory_id}: {_text(after)}"
-        for name, old, new in _fields(before, after):
-            values = f"{_value(old)} → {_value(new)}" if before else _value(new)
-            yield f"  {name}: {plain.one_line(values, LINE_WIDTH)}"
+        for field in _fields(before, after):
+            values = f"{_value(field.before)} → {_value(field.after)}" if before else _value(field.after)
+            yield f"  {field.name}: {plain.one_line(values, LINE_WIDTH)}"
     yield DRY_RUN if dry_run else "undo this with `memctl undo`"
 
 
@@ -162,13 +163,10 @@ def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
 
 
 def _fields_json(before: Memory | None, after: Memory) -> dict[str, Any]:
-    return {name: {"before": old, "after": new} for name, old, new in _fields(before, after)}
+    return {field.name: {"before": field.before, "after": field.after} for field in _fields(before, after)}
 
 
-def _fields(before: Memory | None, after: Memory) -> list[tuple[str, Any, Any]]:
-    """Each field that differs, in the file's order."""
-    from memctl.core.formats import codec
+def _fields(before: Memory | None, after: Memory) -> list[FieldChange]:
+    from memctl.history.differences import fields
 
-    old, new = (memory_json(memory) if memory else {} for memory in (before, after))
-    names = [name for name in codec.FIELD_ORDER if old.get(name) != new.get(name) and name != "memory_id"]
-    return [(name, old.get(name), new.get(name)) for name in names]
+    return [field for field in fields(before, after) if field.name != "memory_id"]

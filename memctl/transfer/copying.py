@@ -184,7 +184,7 @@ def _compare(known: dict[str, bytes], copy: Carried) -> None:
     Raises:
         StorageError: it does not.
     """
-    found = digests(copy)
-    if differing := sorted(path for path in known | found if known.get(path) != found.get(path)):
+    copied = digests(copy)
+    if differing := sorted(path for path in known | copied if known.get(path) != copied.get(path)):
         hint = "Nothing was copied. Please report it, with this file's name."
         raise StorageError(f"the copy of {differing[0]!r} differs from the original", hint=hint)

@@ -43,7 +43,8 @@ Make = Callable[[Any, datetime | None], Sequence[Item]]
 class Imported:
     """The contents of a file.
 
-    form: one of `FORMS`.
+    Args:
+        form: one of `FORMS`.
         memories: `memory_id` is empty if the store should generate one.
         details: the Markdown of memories, by position in `memories`.
         fronts: the front matter of that Markdown, if it has more than memctl writes.

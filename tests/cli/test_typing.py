@@ -168,7 +168,7 @@ def test_a_few_rows_are_shown_as_where_every_id_is_looked_at(memctl: Memctl) -> 
     ids = sorted({*own, own[0][-6:] + "-elsewhere", "x", "elsewhere-" + own[1][-6:]})
     with open_store(memctl.store, user="alice") as store:
         store.add_many([Memory(name, f"text {name}") for name in ids])
-        every = shortened(store.engine.files.index.ids_starting("", 1_000))
+        every = shortened(store.engine.files.index.records.ids_starting("", 1_000))
         for shown in ([own[0]], ids[:20], ids[-20:], drawn.sample(ids, 20)):
-            around = shortened([*store.engine.files.index.ids_around(shown, DISPLAYED), *shown])
+            around = shortened([*store.engine.files.index.records.ids_around(shown, DISPLAYED), *shown])
             assert [around[name] for name in shown] == [every[name] for name in shown]

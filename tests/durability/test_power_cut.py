@@ -25,7 +25,7 @@ from durability.checking import Reference, check, reference
 from durability.disk import ACTS, Disk, Node, events, lay_out
 from durability.nursery import Nursery
 from memctl.errors import MemctlError
-from memctl.storage.folder.sync import OWN_WRITE
+from memctl.storage.folder.reading import OWN_WRITE
 from memctl.storage.index import database
 
 DRAWN = 5

@@ -15,7 +15,7 @@ from postgres.dump import dump
 from memctl import MemoryStore, open_store
 from memctl.core.models import Filters, Memory
 from memctl.errors import MemctlError
-from memctl.memories.querying import Query
+from memctl.querying import Query
 from memctl.storage.postgres.transactions import Database as Rows
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)

@@ -101,7 +101,7 @@ def left_of(row: Row, what: Erasure) -> bytes | None:
         line = replace(row, table="messages" if kept.is_transcript(path) else "lines", path=path)
         return row.data if left_of(line, what) == row.data else None
     if row.table == "messages":
-        return logs.said(row.path, row.data, what).rstrip(b"\n") or None
+        return logs.message_line(row.path, row.data, what).rstrip(b"\n") or None
     if row.path == FEEDBACK or row.path.startswith(layout.PRIVATE):
         return carrying_out.cleaned(row.path, row.data, what).rstrip(b"\n" * (row.table != "texts")) or None
     return row.data

@@ -83,9 +83,9 @@ class QueryEngine(Engine):
         def plain(request: Query) -> Answer:
             return self.retry(lambda: answering.answer(request, search, embedder, weights or self.weights, then))
 
-        return self._ranked_by_model(query, plain)
+        return self.ranked_by_model(query, plain)
 
-    def _ranked_by_model(self, query: Query, plain: Callable[[Query], Answer]) -> tuple[Answer, Reranking | None, str]:
+    def ranked_by_model(self, query: Query, plain: Callable[[Query], Answer]) -> tuple[Answer, Reranking | None, str]:
         """The results of `plain`, reordered by the reranker, if one is requested."""
         name = query.rerank or self.reranker_for(QUERY)
         if name == NONE:

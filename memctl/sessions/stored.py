@@ -59,8 +59,8 @@ class SessionInfo:
     problem: str = ""
 
 
-class Windows:
-    """The sessions of agents."""
+class StoredSessions:
+    """The sessions in the storage, and their messages."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._storage = engine, engine.storage.sessions
@@ -213,7 +213,7 @@ class Windows:
 
     def _without_queued(self, session: Session) -> Session:
         """The session without messages that are queued already, as a crash can leave them."""
-        if not session.digest:
+        if not session.stored:
             return session
         waiting = [name for _, name in self._storage.waiting(session.session_id)]
         noted = queued_in(session)
