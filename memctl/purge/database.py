@@ -70,9 +70,7 @@ def _full_text(storage: PostgresStorage) -> Callable[[kept.KeptMessage], str]:
     return full
 
 
-def _naming(
-    db: Database, signs: Signs, going: Going, full_text: Callable[[kept.KeptMessage], str]
-) -> Iterator[str]:
+def _naming(db: Database, signs: Signs, going: Going, full_text: Callable[[kept.KeptMessage], str]) -> Iterator[str]:
     """The rows that mention the memories, as an erasure names them."""
     copies = names_of_copies(signs, going.reflections)
     yield from (name for row in erasing.rows(db) if (name := _name(row, signs, copies)))

@@ -220,7 +220,11 @@ def test_init_migrates_an_older_schema_with_its_rows(
         databases.run("CREATE EXTENSION vector", database=name)
         _migrated_to(address.parse(databases.at(name, OWNER)), last)
         _copy_rows(database.admin, databases.at(name), OLDER_RULES.get(last, schema.RULES))
-        databases.run(f"GRANT USAGE ON SCHEMA memctl TO {PROGRAM}", f"GRANT SELECT ON ALL TABLES IN SCHEMA memctl TO {PROGRAM}", database=name)
+        databases.run(
+            f"GRANT USAGE ON SCHEMA memctl TO {PROGRAM}",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA memctl TO {PROGRAM}",
+            database=name,
+        )
         place = {"MEMCTL_STORE": databases.at(name, PROGRAM), **environment}
         refused = memctl_run(place, "--user", "alice", "query", "tea")
         assert refused.returncode == StorageError.exit_code

@@ -105,7 +105,7 @@ def test_no_room_for_the_write_ahead_log(own_server: Server, environment: dict[s
         process = own_server.start()
         with open_store(address, "alice", environment=environment) as store:
             ballast = filled(wal, but=0)
-            with pytest.raises(StorageError, match="has no room left|was lost"):
+            with pytest.raises(StorageError, match=r"has no room left|was lost"):
                 added_until_full(store, 50_000, kept)
             assert kept
             ballast.unlink()

@@ -102,9 +102,7 @@ def test_many_clients_on_few_connections(pooled: str, database: Database, enviro
             assert [str(problem) for problem in examine(store, deep=True)] == []
 
 
-def test_what_another_client_left_on_a_connection_changes_nothing(
-    pooled: str, environment: dict[str, str]
-) -> None:
+def test_what_another_client_left_on_a_connection_changes_nothing(pooled: str, environment: dict[str, str]) -> None:
     with open_store(pooled, "alice", create=True, environment=environment) as store:
         store.add("Alice drinks tea", now=NOW)
         _leave_on_every_connection(
@@ -159,7 +157,9 @@ def test_setting_up_copying_and_sharing(
         schema.grant(address.parse(owner), PROGRAM)
         copy_store(tmp_path / "folder", program, environment=environment)
         copy_store(program, tmp_path / "back", environment=environment)
-        assert (tmp_path / "back/alice/memory.json").read_bytes() == (tmp_path / "folder/alice/memory.json").read_bytes()
+        assert (tmp_path / "back/alice/memory.json").read_bytes() == (
+            tmp_path / "folder/alice/memory.json"
+        ).read_bytes()
         with open_store(program, "bob", create=True, environment=environment) as bob:
             with pytest.raises(MemctlError, match="not shared"):
                 open_store(program, "alice", environment=environment, reader="bob")

@@ -69,7 +69,9 @@ def test_eight_writers_lose_nothing(database: Database, environment: dict[str, s
 def waiting(database: Database) -> int:
     """How many wait for a lock."""
     with psycopg.connect(database.admin) as connection:
-        sql = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+        sql = (
+            """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+        )
         return (connection.execute(sql).fetchone() or (0,))[0]
 
 
@@ -216,7 +218,9 @@ def all_is_there(address: str, environment: dict[str, str], acknowledged: list[s
     with open_store(address, "alice", environment=environment) as store:
         store.refresh()
         there = {memory.memory_id for memory in store.all()}
-        assert {name for name in acknowledged if name not in there and not store.engine.view().is_message(name)} == set()
+        assert {
+            name for name in acknowledged if name not in there and not store.engine.view().is_message(name)
+        } == set()
         assert [str(problem) for problem in examine(store, deep=True)] == []
         assert store.query("log book", now=NOW).hits
 

@@ -59,8 +59,8 @@ def opening(user: str) -> str:
 
 
 def locking(user: str, *, derived: bool = True) -> str:
-    """The statements that wait for the lock of a user, and read the state: nobody else changes memories to the end of the
-    transaction, nor what is derived (unless that lock is to be taken later)."""
+    """The statements that wait for the lock of a user, and read the state: to the end of the transaction nobody else
+    changes memories, nor what is derived (unless that lock is to be taken later)."""
     row = f"SELECT FROM users WHERE user_id = {literal(user)} FOR UPDATE"
     return f"{row}; {opening(user)}{' FOR UPDATE' if derived else ''}"
 

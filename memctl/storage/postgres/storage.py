@@ -152,8 +152,8 @@ class PostgresStorage:
 
     @contextmanager
     def _held(self, *, derived: bool = True) -> Iterator[None]:
-        """A transaction in which nobody else changes memories or what is derived: all that a decision reads of them is of
-        one moment."""
+        """A transaction in which nobody else changes memories or what is derived: all that a decision reads of them is
+        of one moment."""
         if self.db.reader:
             raise RefusedError(f"the memories of {self.user} are read-only for {self.db.reader}")
         with self.db.transaction(LOCKED, states.locking(self.user, derived=derived)):

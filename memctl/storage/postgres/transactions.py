@@ -98,7 +98,7 @@ class Database:
         return first[0] if first else None
 
     def stream(self, sql: str, *arguments: Any) -> Iterator[Row]:
-        """The rows of a statement, of which few are in memory at once. What is changed meanwhile does not show in them."""
+        """The rows of a statement, with few of them in memory at once. What is changed meanwhile does not show."""
         self._streams += 1
         name = f"rows_{self._streams}"
         with self.transaction(SNAPSHOT):
