@@ -24,6 +24,7 @@ class State:
             have been embedded.
         messages_to: the last line of a transcript that is in them; `newest`: the last that there is.
         problems: texts that cannot be read, with the reasons, as JSON.
+        graph: the bits of the sketches in the user's graph; 0 without one.
     """
 
     version: int = 0
@@ -37,6 +38,7 @@ class State:
     vectors: int = 0
     messages_to: int = 0
     problems: str = "{}"
+    graph: int = 0
     newest: int = 0
 
     @property
@@ -48,7 +50,7 @@ class State:
         return {MEMORIES: self.memories, MESSAGES: self.messages, DOCUMENTS: self.documents}[part]
 
 
-_COLUMNS = "version, rules, model, next_n, memories, messages, documents, size, vectors, messages_to, problems"
+_COLUMNS = "version, rules, model, next_n, memories, messages, documents, size, vectors, messages_to, problems, graph"
 _SQL = f"""SELECT {_COLUMNS}, coalesce((SELECT max(seq) FROM messages m WHERE m.user_id = i.user_id), 0)
 FROM indexes i WHERE user_id = $1"""
 

@@ -310,12 +310,13 @@ class PostgresStorage:
     def stamp(self) -> str:
         return states.stamp(self.db)
 
-    def compact(self) -> int:
-        """Drop receipts of long ago. (The server gives back space by itself: autovacuum.)"""
+    def compact(self) -> list[str]:
+        """Drop receipts of long ago, and see to the graph. (The server gives back space by itself: autovacuum.)"""
+        from memctl.storage.postgres import graphs
         from memctl.storage.postgres.receipts import PostgresReceipts
 
         PostgresReceipts(self.db).drop_old()
-        return 0
+        return graphs.maintain(self.db)
 
     def search_of(
         self, records: Mapping[str, bytes], *, vectors: bool = True

@@ -29,6 +29,9 @@ MOST_PAUSE = 0.02
 STREAMED = 100
 """Rows of a stream in memory at once."""
 
+GRAPH_BREADTH = 1_000
+"""Candidates that a search in a graph (HNSW) keeps, and so the most that it finds: pgvector allows no more."""
+
 EVERYBODY = "*"
 """Stands for the user where all users are listed; nobody can have this name."""
 
@@ -183,6 +186,7 @@ class Database:
 
     def _begin(self, connection: Connection, kind: str, statement: str) -> Row | None:
         settings = {"jit": "off", "search_path": self._search_path(connection), "memctl.user": self.reader or self.user}
+        settings["hnsw.ef_search"] = str(GRAPH_BREADTH)
         settings["lock_timeout"] = str(int(self.lock_timeout * 1000)) if kind != SNAPSHOT else "0"
         if kind == RELAXED:
             settings["synchronous_commit"] = "off"
