@@ -186,7 +186,7 @@ class Database:
 
     def _begin(self, connection: Connection, kind: str, statement: str) -> Row | None:
         settings = {"jit": "off", "search_path": self._search_path(connection), "memctl.user": self.reader or self.user}
-        settings["hnsw.ef_search"] = str(GRAPH_BREADTH)
+        settings |= {"memctl.reads": self.user if not self.reader else "", "hnsw.ef_search": str(GRAPH_BREADTH)}
         settings["lock_timeout"] = str(int(self.lock_timeout * 1000)) if kind != SNAPSHOT else "0"
         if kind == RELAXED:
             settings["synchronous_commit"] = "off"
