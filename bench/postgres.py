@@ -232,6 +232,32 @@ def _turn(what: str, taken: dict[str, Taken], count: int, goal: float) -> Row:
     return Row(f"{what}, a user of {count:,}", measured, beside, f"≤ {goal:g} ms", taken["database"][0] <= goal)
 
 
+def with_graph(place: Place, store: MemoryStore, count: int, tries: int) -> Row:
+    """A user with an index of their own, which `maintain` builds for larger ones, beside comparing all sketches."""
+    from memctl.storage.postgres import graphs
+
+    asked = corpus.questions(tries, seed=5)
+
+    def hits() -> list[set[str]]:
+        return [{hit.memory.memory_id for hit in store.query(question).hits} for question in asked]
+
+    def taken() -> Taken:
+        position = iter(asked * 2)
+        return times_ms(place, lambda: store.query(next(position)), tries)
+
+    before, all_compared = hits(), taken()
+    graphs.LEAST = count
+    start = time.perf_counter()
+    with open_store(place.admin, store.user) as owner:
+        graphs.maintain(owner.engine.storage.db)  # type: ignore[attr-defined]
+    say(f"an index for a user of {count:,} built in {time.perf_counter() - start:.0f} s")
+    after, (median, cpu) = hits(), taken()
+    same = sum(len(some & others) for some, others in zip(before, after, strict=True)) / sum(map(len, before))
+    measured = f"{median:.1f} ms (CPU {cpu:.1f} ms), {same:.1%} of the hits"
+    beside = f"without it: {all_compared[0]:.1f} ms (CPU {all_compared[1]:.1f} ms)"
+    return Row(f"the same with an index of its own, {count:,}", measured, beside, "≥ 95 % of the hits", same >= 0.95)
+
+
 _WRITER = """
 import sys
 from memctl import open_store
@@ -313,6 +339,8 @@ def measure(place: Place, directory: Path, options: argparse.Namespace) -> list[
     for count in (count for count in options.sizes if count >= 10_000 or count == options.sizes[-1]):
         rows.append(adds(place, stores[count], count, 15))
         say(f"{rows[-1].what}: {rows[-1].measured}")
+    rows.append(with_graph(place, stores[options.sizes[-1]]["database"], options.sizes[-1], options.tries))
+    say(f"{rows[-1].what}: {rows[-1].measured}")
     for count in (count for count in options.sizes if count in (1_000, 10_000)):
         rows += turns(place, stores[count], count, options.tries)
         for row in rows[-2:]:
