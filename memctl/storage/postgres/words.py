@@ -91,8 +91,8 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
 
 
 def _depths(question: Question, where: Where, limit: int) -> tuple[int, ...]:
-    """How many of the best are tried with the filter, in turn, before it is applied to all. Where parts are asked for one
-    after the other, all are read at once instead, unless nearly everything passes."""
+    """How many of the best are tried with the filter, in turn, before it is applied to all. Where parts are asked for
+    one after the other, all are read at once instead, unless nearly everything passes."""
     if not question.many or (where.filters.only and not where.is_plain):
         return ()
     return (FEW_TIMES * limit, OVERFETCH) if where.is_plain else (OVERFETCH,)
