@@ -173,8 +173,10 @@ class PostgresSearch:
 
     def neighbours(self, keys: Sequence[int]) -> list[Neighbours]:
         """The entries right before and after each of these in its session, in the order of writing."""
-        rows = self._db.rows(_NEIGHBOURS, self._db.user, numbers(keys)) if keys else []
-        return [Neighbours(*row) for row in rows]
+        with self.snapshot():
+            within = [key for key, origin in self._now().origins(keys).items() if origin.session]
+            rows = self._db.rows(_NEIGHBOURS, self._db.user, numbers(within)) if within else []
+            return [Neighbours(*row) for row in rows]
 
     def following(self, messages: Iterable[str], count: int) -> dict[str, list[int]]:
         behind: dict[str, list[int]] = {}
