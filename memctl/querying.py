@@ -170,8 +170,15 @@ class QueryEngine(Engine):
         if selection.sort not in SORTED or selection.subcategory or selection.key or selection.contains:
             return paged(self.view().matching(selection.filters, moment), selection)
         with self.search.snapshot():
-            keys = self.search.in_order(selection.filters, moment, selection.sort, ascending=selection.ascending)
-            return Page([match.memory for match in self.search.matches(keys[selection.span])], len(keys))
+            keys, total = self.search.in_order(
+                selection.filters,
+                moment,
+                selection.sort,
+                ascending=selection.ascending,
+                limit=selection.limit,
+                offset=selection.offset,
+            )
+            return Page([match.memory for match in self.search.matches(keys)], total)
 
     @retried
     def categories(self) -> set[str]:

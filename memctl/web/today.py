@@ -59,7 +59,7 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "pending": any(each.pending for each in lists),
         "looked_for": [_SOUGHT[each.name] for each in lists if each.pending and not each.total],
         "opened": opened,
-        "days": timeline.days(asked.store, asked.moment, EVENTS),
+        "days": timeline.days(asked, EVENTS),
         "version": lambda memory: version(asked.store, memory.memory_id),
         "command": "memctl log" if asked.moment.past else "memctl log; memctl conflicts; memctl list --candidates",
     }

@@ -237,8 +237,9 @@ class FolderStorage:
     def stamp(self) -> str:
         return stamps.of(self.folder, self.index.files())
 
-    def compact(self) -> int:
-        return self.index.compact()
+    def compact(self) -> list[str]:
+        freed = self.index.compact()
+        return [f"index: {freed:,} bytes freed"] if freed else []
 
     def search_of(
         self, records: Mapping[str, bytes], *, vectors: bool = True

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Condition
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -142,17 +142,31 @@ def close_all() -> None:
 def connected(address: Address) -> Connection:
     """A new connection. Nothing is prepared on it, so that a pooler may share it between transactions.
 
+    A server that is starting, or recovering from a crash, is waited for, as long as `connect_timeout` says.
+
     Raises:
         DatabaseError: the server cannot be reached, or lets nobody in.
     """
-    try:
-        connection = psycopg.connect(
-            address.conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
-        )
-    except (psycopg.Error, UnicodeError) as problem:
-        raise _unconnected(address, problem) from None
-    connection.adapters.register_dumper(str, _Text)
-    return connection
+    deadline = monotonic() + address.connect_timeout
+    while True:
+        try:
+            connection = psycopg.connect(
+                address.conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
+            )
+        except (psycopg.Error, UnicodeError) as problem:
+            if monotonic() > deadline or not _STARTING.search(str(problem)):
+                raise _unconnected(address, problem) from None
+            sleep(STARTING_PAUSE)
+            continue
+        connection.adapters.register_dumper(str, _Text)
+        return connection
+
+
+STARTING_PAUSE = 0.1
+"""Seconds between two attempts to reach a server that is starting."""
+
+_STARTING = re.compile("the database system is (?:starting up|not yet accepting connections|in recovery mode)")
+"""What a server answers then. (libpq passes on no code of such an error.)"""
 
 
 # Errors
