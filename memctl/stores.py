@@ -43,16 +43,17 @@ def chosen_user(store: Store, name: str) -> str:
     raise NotFoundError(f"there is no memory store in {store.name}", hint="Create one with `memctl init`.")
 
 
-def named(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Store:
+def named(given: str | Path | None, environment: Mapping[str, str]) -> Store:
     """The store that was given, or is chosen by the environment and the working directory.
 
     Raises:
         UsageError: what was given is neither a folder nor the address of a database.
+        StorageError: the working directory counts, and is gone.
     """
     chosen = given or environment.get(layout.STORE_VARIABLE)
     if chosen and addresses.is_address(str(chosen)):
         return DatabaseStore(addresses.parse(str(chosen)))
-    return FolderStore(layout.find_store(given, environment, here))
+    return FolderStore(layout.find_store(given, environment))
 
 
 _CONFIG = "# Settings of this memctl store. Every one is optional; `memctl config` lists them all.\n"

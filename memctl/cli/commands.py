@@ -52,6 +52,10 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _with_negative_value(with_joined_values(args)))
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """`TEXT`, not `{TEXT}`."""
+        return [re.sub(r"^{(.*)}$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+
 
 def _with_negative_value(args: list[str]) -> list[str]:
     """The arguments, such that a negative number after a name (`config set NAME -1`) is a value, not an option."""
@@ -82,9 +86,13 @@ _METAVARS = {
 
 
 def _name_plainly(parameter: Any) -> None:
-    """`--top N`, not `--top <int range>`; the help says the bounds."""
+    """`--top N` and `1 to 1000`, not `--top <int range>` and `1<=x<=1000`, in the help and in errors."""
+    kind = parameter.type
     if parameter.metavar is None and not getattr(parameter, "is_flag", False):
-        parameter.metavar = _METAVARS.get(parameter.type.name)
+        parameter.metavar = _METAVARS.get(kind.name)
+    if hasattr(kind, "_describe_range"):
+        bounds = f"{kind.min:g} or more" if kind.max is None else f"{kind.min:g} to {kind.max:g}"
+        kind.name, kind._describe_range = "number", lambda: bounds
 
 
 class Group(TyperGroup):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def query(
-    text: Annotated[list[str], typer.Argument(help="The question; - reads standard input.", metavar="TEXT")],
+    text: Annotated[list[str], typer.Argument(help="The question; - reads standard input.", metavar="TEXT...")],
     top: Annotated[int | None, typer.Option("--top", "-n", help="How many hits at most.", min=1, max=1000)] = None,
     category: Category = None,
     kind: Kind = None,

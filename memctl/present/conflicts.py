@@ -141,7 +141,8 @@ def merge_json(settled: MergeSettled, *, dry_run: bool) -> dict[str, Any]:
         for before, after in settled.changes
         if (memory := after or before)
     ]  # fmt: skip
-    return {"dry_run": dry_run, "settled": list(settled.entries), "changes": changes, "left": settled.left}
+    return {"dry_run": dry_run, "settled": list(settled.entries), "changes": changes, "left": settled.left,
+            "keys": list(settled.keys)}  # fmt: skip
 
 
 def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
@@ -158,7 +159,9 @@ def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
     elif settled.left:
         yield f"{settled.left} more to resolve"
     else:
-        yield "all conflicts are resolved; to finish a merge, run `memctl git commit`"
+        yield "all conflicts of the merge are resolved; to finish it, run `memctl git commit`"
+    if settled.keys and not dry_run:
+        yield f"still open: {plain.some(settled.keys, 5)} with more than one value (`memctl conflicts` shows them)"
 
 
 def _fields_json(before: Memory | None, after: Memory) -> dict[str, Any]:

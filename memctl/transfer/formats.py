@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +15,7 @@ from memctl import distribution
 from memctl.core.formats import document
 from memctl.core.formats.codec import RecordError
 from memctl.core.models import Memory, Problem
-from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
+from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError, argument
 from memctl.storage.files import atomic
 from memctl.transfer import foreign, jsontext, notes, records
 from memctl.transfer.fields import Item
@@ -31,10 +32,14 @@ STANDARD_INPUT = "<stdin>"
 _LISTS = ("memories", "results", "entities", "relations")
 """Top-level lists of a document that may have items to import."""
 
+_LIST = re.compile(rb"\[\s*[\[{\"\]]")
+"""A list of JSON; a chat may begin with a time in brackets."""
+
 _SAMPLE = 20
 """Lines examined to distinguish lines with errors from a document."""
 
 _HINT = f"Formats: {', '.join(FORMS)}. Name one with --format."
+
 
 Make = Callable[[Any, datetime | None], Sequence[Item]]
 
@@ -132,7 +137,7 @@ def _values(data: bytes, form: str, path: str) -> tuple[str, Iterable[Entry]]:
 def _is_document(data: bytes) -> bool:
     """Whether the data is one JSON value rather than one per line."""
     if not data.startswith(b"{"):
-        return data.startswith(b"[")
+        return _LIST.match(data) is not None
     first, _, rest = data.partition(b"\n")
     value = _value(first)
     if isinstance(value, dict):
@@ -184,8 +189,24 @@ def _form_of(entries: Iterable[Entry], path: str) -> tuple[str, Iterable[Entry]]
             return shape, chain(seen, rest)
     if not seen:
         return MEMCTL, seen
-    reason = seen[0].problem or "is in an unknown format"
-    raise InvalidDataError(reason, path=path, line=seen[0].line, hint=_HINT)
+    first = seen[0]
+    hint = f"{_READABLE} {_instead(path)}" if first.problem else _READABLE
+    raise InvalidDataError(first.problem or "is in an unknown format", path=path, line=first.line, hint=hint)
+
+
+_READABLE = (
+    "This can be imported: lines of JSON with `text` or `content`, a memory.json, a folder of Markdown notes, an "
+    "export of mem0 or of the MCP memory server."
+)
+
+
+def _instead(path: str) -> str:
+    """What to do with a text that cannot be imported."""
+    file = "FILE" if path == STANDARD_INPUT else argument(path)
+    return (
+        f"From a conversation, `memctl add --extract {file}` learns about the user; `memctl knowledge add` keeps a "
+        "text to look things up in."
+    )
 
 
 def _shape(value: Any) -> str:

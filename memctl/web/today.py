@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.conflicts.contradictions import Contradiction
-from memctl.conflicts.service import OpenConflicts
+from memctl.conflicts.service import OpenConflicts, noted_in
 from memctl.core.models import CANDIDATE, Filters
 from memctl.core.selection import Selection
 from memctl.doctor import repairing
@@ -76,7 +76,8 @@ def _conflicts(asked: Asked, most: int) -> Waiting:
     result = asked.check("conflicts")
     opened: OpenConflicts = result.value or OpenConflicts()
     found: list[Any] = [each for each in opened.found if _stands(asked, each)]
-    found += [*opened.noted, *opened.messages]
+    noted = noted_in(asked.store.engine.view())
+    found += [*(each for each in opened.noted if each in noted), *opened.messages]
     return _waiting(
         "conflicts", "These contradict each other", found[:most], len(found), "memctl conflicts", result, asked
     )

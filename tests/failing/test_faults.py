@@ -102,7 +102,7 @@ def test_the_guard_keeps_tests_away_from_home() -> None:
     places = [
         Path.home(),
         Path("~/.memctl").expanduser(),
-        layout.find_store(None, os.environ, Path.cwd()),
+        layout.find_store(None, os.environ),
         bootstrap.cache_directory(os.environ),
     ]
     assert all(place.resolve().is_relative_to(temporary) for place in places)

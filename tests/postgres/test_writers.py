@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -47,7 +46,7 @@ def write_some(address: str, environment: dict[str, str], number: int, shared: s
 
 
 def test_eight_writers_lose_nothing(database: Database, environment: dict[str, str]) -> None:
-    place = stores.named(database.address, environment, Path.cwd())
+    place = stores.named(database.address, environment)
     with open_store(database.address, "alice", create=True, environment=environment) as store:
         shared = store.add("What all of them judge", now=NOW).memory.memory_id
         place.save_setting("lock_timeout", 90.0)  # the machine may be busy: what counts is that nothing is lost

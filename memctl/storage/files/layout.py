@@ -217,21 +217,32 @@ def check_private(folder: UserFolder) -> None:
             raise RefusedError(f"{place} is a link, or no folder: memctl does not keep its files there", hint=hint)
 
 
-def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:
+def find_store(given: str | Path | None, environment: Mapping[str, str]) -> Path:
     """The store's folder: the given one, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
 
     Raises:
         UsageError: the given store is an address or blank.
+        StorageError: the working directory counts, and is gone.
     """
     if chosen := given or environment.get(STORE_VARIABLE):
         if not str(chosen).strip():
             raise UsageError("the store's name is blank", hint="Name a folder with --store or MEMCTL_STORE.")
         _refuse_address(str(chosen))
-        return Path(chosen).expanduser().absolute()
+        path = Path(chosen).expanduser()
+        return path if path.is_absolute() else _working_directory() / path
+    here = _working_directory()
     for folder in (here, *here.parents):
         if (folder / CONFIG_NAME).is_file():
             return folder
     return Path("~/.memctl").expanduser()
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        hint = "Go to a folder that exists (`cd ~`), or name the store by its whole path with --store."
+        raise StorageError("the working directory was deleted", hint=hint) from None
 
 
 _ADDRESS = re.compile(
