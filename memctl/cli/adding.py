@@ -49,7 +49,7 @@ def add(
             metavar="MODE", autocompletion=choices.mode,
         ),
     ] = "overwrite",
-    importance: Annotated[float | None, typer.Option(help="How important it is.", min=0, max=1, metavar="NUMBER")] = None,
+    importance: Annotated[float | None, typer.Option(help="How important.", min=0, max=1, metavar="NUMBER")] = None,
     confidence: Annotated[float | None, typer.Option(help="How sure it is.", min=0, max=1, metavar="NUMBER")] = None,
     source: Annotated[str, typer.Option(help="Where it comes from; default: user.", metavar="TEXT")] = "",
     occurred_at: Annotated[str | None, typer.Option(help="When it happened.", metavar="TIME")] = None,
