@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
+from typer._click.exceptions import ClickException
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from memctl.cli import choices
@@ -50,7 +51,11 @@ class Command(TyperCommand):
         self.params = [*self.params, *_global_options()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _with_negative_value(with_joined_values(args)))
+        try:
+            return super().parse_args(ctx, _with_negative_value(with_joined_values(args)))
+        except ClickException as problem:
+            problem.ctx = getattr(problem, "ctx", None) or ctx  # for the hint, which names the command's own help
+            raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """`TEXT`, not `{TEXT}`."""

@@ -109,7 +109,7 @@ def _check_part(only: str, revision: str) -> None:
     from memctl.core.models import MEMORIES, PARTS
     from memctl.errors import UsageError
 
-    inputs.check_choice("part of an answer", only or MEMORIES, PARTS)
+    inputs.check_choice("part", only or MEMORIES, PARTS)
     if revision and only not in ("", MEMORIES):
         hint = "Give --as-of a date: messages are dated, but have no revisions."
         raise UsageError(f"a revision contains memories, not {only}", hint=hint)

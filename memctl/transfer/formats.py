@@ -15,10 +15,10 @@ from memctl import distribution
 from memctl.core.formats import document
 from memctl.core.formats.codec import RecordError
 from memctl.core.models import Memory, Problem
-from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError, argument
+from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
 from memctl.storage.files import atomic
 from memctl.transfer import foreign, jsontext, notes, records
-from memctl.transfer.fields import Item
+from memctl.transfer.fields import READABLE, Item
 from memctl.transfer.jsontext import Entry
 
 AUTO = "auto"
@@ -190,23 +190,7 @@ def _form_of(entries: Iterable[Entry], path: str) -> tuple[str, Iterable[Entry]]
     if not seen:
         return MEMCTL, seen
     first = seen[0]
-    hint = f"{_READABLE} {_instead(path)}" if first.problem else _READABLE
-    raise InvalidDataError(first.problem or "is in an unknown format", path=path, line=first.line, hint=hint)
-
-
-_READABLE = (
-    "This can be imported: lines of JSON with `text` or `content`, a memory.json, a folder of Markdown notes, an "
-    "export of mem0 or of the MCP memory server."
-)
-
-
-def _instead(path: str) -> str:
-    """What to do with a text that cannot be imported."""
-    file = "FILE" if path == STANDARD_INPUT else argument(path)
-    return (
-        f"From a conversation, `memctl add --extract {file}` learns about the user; `memctl knowledge add` keeps a "
-        "text to look things up in."
-    )
+    raise InvalidDataError(first.problem or "is in an unknown format", path=path, line=first.line, hint=READABLE)
 
 
 def _shape(value: Any) -> str:
