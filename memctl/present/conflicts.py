@@ -68,7 +68,9 @@ def _next_steps(conflicts: OpenConflicts) -> Iterator[str]:
     own = [each for each in conflicts.found if not any("/" in name for name in each.ids)]
     merges = [entry for entry in conflicts.noted if entry.get("type") == "merge"]
     if own or len(conflicts.noted) > len(merges):
-        yield "resolve one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both"
+        with_keys = own and all(each.first.key or each.second.key for each in own)  # these have one value at a time
+        choices = "--keep ID, or --both --until TIME" if with_keys else "--keep ID, --merge TEXT or --both"
+        yield f"resolve one with `memctl conflicts resolve ID ID` and {choices}"
     if len(own) < len(conflicts.found):
         yield "the memories of another user are read-only: correct your own with `memctl edit`, or ask the other user"
     if merges:

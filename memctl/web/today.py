@@ -61,6 +61,7 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "opened": opened,
         "days": timeline.days(asked.store, asked.moment, EVENTS),
         "version": lambda memory: version(asked.store, memory.memory_id),
+        "one_value": _one_value,
         "command": "memctl log" if asked.moment.past else "memctl log; memctl conflicts; memctl list --candidates",
     }
 
@@ -87,6 +88,12 @@ def _stands(asked: Asked, contradiction: Contradiction) -> bool:
     """Whether both memories are still as they were when they were compared."""
     pair = contradiction.first, contradiction.second
     return all(asked.store.engine.view().get(memory.memory_id) == memory for memory in pair)
+
+
+def _one_value(contradiction: Contradiction) -> bool:
+    """Whether both are values of one fact with a key, so that they cannot both be true at one time."""
+    older, newer = contradiction.first, contradiction.second
+    return bool(older.key) and (older.category, older.key) == (newer.category, newer.key)
 
 
 def _waiting(

@@ -68,12 +68,12 @@ def undo_and_redo(one: Session) -> None:
 def save(one: Session) -> None:
     one.go(f"/memory/{NUTS}")
     one.page.get_by_role("link", name="Edit", exact=True).click()
-    one.page.get_by_label("What is believed").fill("Alice may eat almonds again.")
+    one.page.get_by_label("What is believed").fill("Alice eats almonds again.")
     one.page.get_by_label("Tags, with commas").fill("food, allergy")
     one.press("Save")
     one.told("Saved")
     expect(one.page.locator("h1")).to_contain_text("almonds again")
-    expect(one.page.locator(".steps-of")).to_contain_text("Alice may eat almonds again.")
+    expect(one.page.locator(".steps-of")).to_contain_text("Alice eats almonds again.")
     assert one.store.get(NUTS).tags == ("food", "allergy")
     one.go(f"/memory/{NUTS}")
     one.page.locator(".steps-of .line li").first.wait_for()
@@ -149,17 +149,17 @@ def resolve_merge(one: Session) -> None:
     git = _merge_left_open(one.store.folder.root)
     where = one.listed("conflicts")
     pair = one.page.locator(where).locator("article", has_text="A merge left this open")
-    expect(pair).to_contain_text("Alice avoids every nut")
-    expect(pair).to_contain_text("Alice may eat almonds")
+    expect(pair).to_contain_text("Alice may eat no nut")
+    expect(pair).to_contain_text("Alice eats almonds")
     click(pair.get_by_role("button", name="Take this side").nth(1))
     one.told("Settled")
     expect(pair).to_have_count(0)
-    assert one.store.get(NUTS).content == "Alice may eat almonds"
+    assert one.store.get(NUTS).content == "Alice eats almonds"
     one.press("Undo")
-    assert one.store.get(NUTS).content == "Alice avoids every nut"
+    assert one.store.get(NUTS).content == "Alice may eat no nut"
     expect(pair).to_have_count(1)
     one.press("Redo")
-    assert one.store.get(NUTS).content == "Alice may eat almonds"
+    assert one.store.get(NUTS).content == "Alice eats almonds"
     git("git", "commit")
 
 
@@ -177,7 +177,7 @@ def _merge_left_open(mine: Path) -> Callable[..., None]:
     memctl(mine, "git", "init")
     memctl(mine, "git", "commit", "-m", "Before")
     run(["git", "clone", "-q", str(mine), str(theirs)])
-    for folder, text in ((mine, "Alice avoids every nut"), (theirs, "Alice may eat almonds")):
+    for folder, text in ((mine, "Alice may eat no nut"), (theirs, "Alice eats almonds")):
         memctl(folder, "edit", NUTS, "--set", f"content={text}")
         memctl(folder, "git", "commit")
     run(["git", "-C", str(mine), "pull", "-q", "--no-rebase", str(theirs), "HEAD"], fails=True)

@@ -183,6 +183,8 @@ def test_a_contradiction_is_settled_in_place(visitor: Visitor, alice: MemoryStor
     page = visitor.checked()
     form = form_of(page, "resolve")
     assert {form["first_id"], form["second_id"]} == {LAPTOP, MAC}
+    forms = re.findall(r'<form method="post" action="/do/resolve".*?</form>', page, re.DOTALL)
+    assert [LAPTOP in each for each in forms if 'name="both"' in each] == [False], "a fact with a key has one value"
     after = visitor.done("resolve", **{**form, "keep": LAPTOP})
     assert alice.get(MAC).status == ARCHIVED
     assert MAC not in after[after.index('id="waiting"') : after.index('id="lately"')]
