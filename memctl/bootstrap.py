@@ -56,7 +56,7 @@ def open_store(
         DatabaseError: the database cannot be reached.
         RefusedError: the memories are not shared with the reader.
     """
-    place = stores.named(store, environment, Path.cwd())
+    place = stores.named(store, environment)
     if create and isinstance(place, DatabaseStore) and not place.exists():
         place.create_user(user or environment.get(stores.USER_VARIABLE) or "me")
     settings, notes = trusted_settings(place, environment)
@@ -160,8 +160,11 @@ def _user_here(place: Store) -> str:
 
 
 def user_here(root: Path) -> str:
-    """The user whose folder is the working directory or holds it; empty elsewhere."""
-    here = Path.cwd()
+    """The user whose folder is the working directory or holds it; empty elsewhere, and where it is gone."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return ""
     name = here.relative_to(root).parts[0] if here != root and here.is_relative_to(root) else ""
     return name if name in users.names(root) else ""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from memctl import config
 from memctl.config import Settings
-from memctl.errors import NotFoundError, RefusedError, UsageError
+from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError
 from memctl.storage.files import users
 from memctl.storage.files.layout import CONFIG_NAME
 from memctl.storage.folder import settings_file
@@ -50,33 +50,45 @@ def chosen_user(store: Store, name: str) -> str:
     raise NotFoundError(f"there is no memory store in {store.name}", hint="Create one with `memctl init`.")
 
 
-def named(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Store:
+def named(given: str | Path | None, environment: Mapping[str, str]) -> Store:
     """The store that was given, or is chosen by the environment and the working directory.
 
     Raises:
         UsageError: what was given is neither a folder nor the address of a database.
+        StorageError: the working directory counts, and is gone.
     """
     chosen = given or environment.get(STORE_VARIABLE)
     if chosen and addresses.is_address(str(chosen)):
         return DatabaseStore(addresses.parse(str(chosen)))
-    return FolderStore(find_store(given, environment, here))
+    return FolderStore(find_store(given, environment))
 
 
-def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:
+def find_store(given: str | Path | None, environment: Mapping[str, str]) -> Path:
     """The store's folder: the given one, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
 
     Raises:
         UsageError: the given store is an address or blank.
+        StorageError: the working directory counts, and is gone.
     """
     if chosen := given or environment.get(STORE_VARIABLE):
         if not str(chosen).strip():
             raise UsageError("the store's name is blank", hint="Name a folder with --store or MEMCTL_STORE.")
         _refuse_address(str(chosen))
-        return Path(chosen).expanduser().absolute()
+        path = Path(chosen).expanduser()
+        return path if path.is_absolute() else _working_directory() / path
+    here = _working_directory()
     for folder in (here, *here.parents):
         if (folder / CONFIG_NAME).is_file():
             return folder
     return Path("~/.memctl").expanduser()
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        hint = "Go to a folder that exists (`cd ~`), or name the store by its whole path with --store."
+        raise StorageError("the working directory was deleted", hint=hint) from None
 
 
 _ADDRESS = re.compile(

@@ -20,7 +20,7 @@ FORMATS = ("md", "messages", "json")
 
 def context(
     text: Annotated[
-        list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT")
+        list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT...")
     ],
     session: Annotated[str, typer.Option(help="The session whose messages and task to include.", metavar="ID")] = "",
     budget: Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")] = None,

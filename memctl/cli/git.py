@@ -127,13 +127,13 @@ def commit(
 
 
 ON_A_TERMINAL = 20
-"""How many commits of a user a terminal shows without --number; a program gets all."""
+"""How many commits of a user a terminal shows without --limit; a program gets all."""
 
 
 def log(
-    number: Annotated[
+    limit: Annotated[
         int | None,
-        typer.Option("--number", "-n", help="How many, at most. 20 on a terminal, else all.", min=1, metavar="N"),
+        typer.Option("--limit", "-n", help="How many, newest first. 20 on a terminal, else all.", min=1, metavar="N"),
     ] = None,
 ) -> None:
     """List the commits that touch a user's folder.
@@ -144,11 +144,11 @@ def log(
     """
     from memctl.git import commits, queries
 
-    number = number or (ON_A_TERMINAL if render.on_terminal() else sys.maxsize)
+    limit = limit or (ON_A_TERMINAL if render.on_terminal() else sys.maxsize)
     listed: list[dict[str, str]] = []
     for folder in _folders():
         queries.need(folder.root)
-        listed += [commit for commit in commits.history(folder, number) if commit not in listed]
+        listed += [commit for commit in commits.history(folder, limit) if commit not in listed]
     render.document(listed)
     columns = ("commit", "date", "author", "subject")
     render.table(columns, [[commit[column] for column in columns] for commit in listed])

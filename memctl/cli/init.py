@@ -19,8 +19,8 @@ def init(
     directory: Annotated[
         str | None,  # as typed: a Path would make `./x` and `x` the same
         typer.Argument(
-            help="The store's folder; default: that of --store.",
-            metavar="[DIR]",
+            help="The store: a folder, or an address; default: that of --store, else ~/.memctl.",
+            metavar="[STORE]",
             click_type=TyperPath(path_type=str),
         ),
     ] = None,

@@ -242,6 +242,7 @@ def delete(
     Example: memctl session delete old-experiment --yes
     """
     with opened() as store:
+        store.sessions.need(session_id)
         render.confirm(
             f"Delete session {session_id} and learn nothing from it?", "a session cannot be restored", yes=yes,
             declined="nothing was deleted",

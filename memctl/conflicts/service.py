@@ -65,11 +65,19 @@ class Resolved:
 
 @dataclass(frozen=True)
 class MergeSettled:
-    """What settling conflicts of a merge did: their entries, the records before and after (None: none), and notes."""
+    """What settling conflicts of a merge did.
+
+    Args:
+        entries: the conflicts as `memory.json` listed them.
+        changes: the records before and after (None: none).
+        left: how many others the merge left.
+        keys: of facts that have more than one value, as after a merge of two that set one.
+    """
 
     entries: tuple[Mapping[str, Any], ...]
     changes: tuple[tuple[Memory | None, Memory | None], ...]
     left: int
+    keys: tuple[str, ...] = ()
 
 
 class Conflicts:
@@ -218,7 +226,16 @@ class Conflicts:
             left = sum(each.get("type") == MERGE for each in noted_in(view)) - len(entries)
             return change, MergeSettled(tuple(entries), tuple(changes), left)
 
-        return self._engine.apply(decide, now, dry_run=dry_run)
+        settled = self._engine.apply(decide, now, dry_run=dry_run)
+        return replace(settled, keys=() if settled.left else self._keys_with_values(now))
+
+    def _keys_with_values(self, now: datetime) -> tuple[str, ...]:
+        """The keys of facts that have more than one value."""
+        from memctl.conflicts import contradictions
+
+        self._engine.refresh()
+        facts = [memory for memory in self._engine.view().all() if memory.key]
+        return tuple(dict.fromkeys(each.first.key for each in contradictions.keyed(facts, now)))
 
     def _choice(self, ids: tuple[str, str], keep: str, merge: str, both: bool, until: datetime | None) -> Choice:
         hint = "Choose one: --keep ID, --merge TEXT, or --both (with --until DATE where the one followed the other)."

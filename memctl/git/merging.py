@@ -44,10 +44,11 @@ def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, 
         data, marked = merge_texts.reflection(base, ours, theirs, by_lines)
         return data, marked, "both sides changed the same lines; resolve them by hand" if marked else ""
     done = merge.memory_file(base, ours, theirs)
+    notes = [*_notes(done, ours, theirs)]
     if places := "; ".join(_conflict(entry) for entry in done.conflicts):
         then = "resolve with `memctl conflicts`, then `memctl git commit` or `git add`"
-        return done.data, True, f"{places} ({then})"
-    return done.data, False, "; ".join(_notes(done, ours, theirs))
+        notes.insert(0, f"{places} ({then})")
+    return done.data, bool(places), "; ".join(notes)
 
 
 def _notes(done: merge.Merged, ours: bytes, theirs: bytes) -> Iterator[str]:

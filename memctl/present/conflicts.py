@@ -69,7 +69,9 @@ def _next_steps(conflicts: OpenConflicts) -> Iterator[str]:
     own = [each for each in conflicts.found if not any("/" in name for name in each.ids)]
     merges = [entry for entry in conflicts.noted if entry.get("type") == "merge"]
     if own or len(conflicts.noted) > len(merges):
-        yield "resolve one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both"
+        with_keys = own and all(each.first.key or each.second.key for each in own)  # these have one value at a time
+        choices = "--keep ID, or --both --until TIME" if with_keys else "--keep ID, --merge TEXT or --both"
+        yield f"resolve one with `memctl conflicts resolve ID ID` and {choices}"
     if len(own) < len(conflicts.found):
         yield "the memories of another user are read-only: correct your own with `memctl edit`, or ask the other user"
     if merges:
@@ -142,7 +144,8 @@ def merge_json(settled: MergeSettled, *, dry_run: bool) -> dict[str, Any]:
         for before, after in settled.changes
         if (memory := after or before)
     ]  # fmt: skip
-    return {"dry_run": dry_run, "settled": list(settled.entries), "changes": changes, "left": settled.left}
+    return {"dry_run": dry_run, "settled": list(settled.entries), "changes": changes, "left": settled.left,
+            "keys": list(settled.keys)}  # fmt: skip
 
 
 def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
@@ -159,7 +162,9 @@ def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
     elif settled.left:
         yield f"{settled.left} more to resolve"
     else:
-        yield "all conflicts are resolved; to finish a merge, run `memctl git commit`"
+        yield "all conflicts of the merge are resolved; to finish it, run `memctl git commit`"
+    if settled.keys and not dry_run:
+        yield f"still open: {plain.some(settled.keys, 5)} with more than one value (`memctl conflicts` shows them)"
 
 
 def _fields_json(before: Memory | None, after: Memory) -> dict[str, Any]:

@@ -352,7 +352,17 @@ class StoredSessions:
         self._storage.enqueue(Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
 
-    def delete(self, session_id: str, *, now: datetime | None = None) -> bool:
+    def need(self, session_id: str) -> None:
+        """Check that there is a session, or the queue of one.
+
+        Raises:
+            NotFoundError: there is neither; similar ids are suggested.
+        """
+        session_id = check_session_id(session_id)
+        if not self._storage.exists(session_id) and not self._storage.waiting(session_id):
+            self._storage.load(session_id)
+
+    def delete(self, session_id: str, *, now: datetime | None = None) -> None:
         """Delete a session, its offloaded contents and its queue; nothing is learned from it.
 
         Raises:
@@ -360,16 +370,12 @@ class StoredSessions:
         """
         session_id = check_session_id(session_id)
         with self._storage.locked(session_id):
-            waiting = self._storage.waiting(session_id)
-            exists = self._storage.exists(session_id)
-            if not exists and not waiting:
-                self._storage.load(session_id)  # raises, and suggests similar ids
+            self.need(session_id)
             run = self._readable_run(session_id)
             self._storage.delete(session_id)
             self._drop_waiting(session_id)
         if run:
             self._engine.conversations.delete_run(run, now=now)
-        return exists or bool(waiting)
 
     def messages_in_use(self) -> set[str]:
         """What retention must keep: runs of open sessions, names of unreadable ones, and ids of messages that were not

@@ -51,7 +51,7 @@ def copy_store(
     source: str | Path, target: str | Path, users: Sequence[str] = (), *, environment: Mapping[str, str] = os.environ
 ) -> list[Copied]:
     """Copy users, by default all, and the settings, from one folder or database into another: see `copy`."""
-    here, there = (stores.named(place, environment, Path.cwd()) for place in (source, target))
+    here, there = (stores.named(place, environment) for place in (source, target))
     copied = copy(here, there, users)
     copy_settings(here, there)
     return copied

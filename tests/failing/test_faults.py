@@ -102,7 +102,7 @@ def test_the_guard_keeps_tests_away_from_home() -> None:
     places = [
         Path.home(),
         Path("~/.memctl").expanduser(),
-        stores.find_store(None, os.environ, Path.cwd()),
+        stores.find_store(None, os.environ),
         layout.cache_directory(os.environ),
     ]
     assert all(place.resolve().is_relative_to(temporary) for place in places)

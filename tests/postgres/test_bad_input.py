@@ -19,6 +19,7 @@ from memctl import MemoryStore, open_store
 from memctl.doctor.examining import examine
 from memctl.errors import DatabaseError, InvalidDataError, MemctlError, RefusedError, StorageError, UsageError
 from memctl.storage.postgres import address, schema
+from memctl.storage.postgres.connecting import _named
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -71,6 +72,17 @@ def test_a_server_without_vector(databases: Databases) -> None:
         assert "pgvector" in raised.value.hint
         with psycopg.connect(databases.at(name)) as connection:
             assert connection.execute("SELECT to_regnamespace('memctl')").fetchone() == (None,)
+
+
+def test_the_hint_keeps_the_role_and_not_the_password(databases: Databases, environment: dict[str, str]) -> None:
+    with databases.new() as name:
+        given = databases.at(name, PROGRAM).replace(f"{PROGRAM}@", f"{PROGRAM}:hidden@")
+        with pytest.raises(StorageError, match="has no tables of memctl") as raised:
+            open_store(given, "alice", environment=environment)
+        missing = _named(address.parse(given), psycopg.errors.UndefinedTable("no relation"))
+    for hint in (raised.value.hint, missing.hint):
+        assert f"`memctl init postgresql://{PROGRAM}@" in hint
+        assert "hidden" not in hint
 
 
 def test_a_schema_of_a_newer_version(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
@@ -129,7 +141,6 @@ def _memory(number: int):
 
 def test_temporary_room_that_runs_out(alice: MemoryStore, database: Database) -> None:
     """53400, configuration limit: the same class of errors as a full disk (53100)."""
-    from memctl.storage.postgres.connecting import _named
 
     for kind in (psycopg.errors.DiskFull, psycopg.errors.ConfigurationLimitExceeded):
         found = _named(address.parse(database.address), kind("could not extend file: No space left on device"))

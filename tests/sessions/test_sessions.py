@@ -547,7 +547,7 @@ def test_zero_minutes_is_never(store):
 
 def test_deleting_learns_nothing(store):
     long_talk(store).flush(now=NOW)
-    assert store.sessions.delete("main")
+    store.sessions.delete("main")
     assert (queued(store), store.sessions.ids(), store.all()) == ([], [], [])
     with pytest.raises(NotFoundError):
         store.sessions.delete("main")

@@ -41,7 +41,8 @@ CREATE INDEX entries_session ON entries (session_id, created, line, ref) WHERE s
 CREATE INDEX entries_message ON entries (ref) WHERE layer = 'MSG';
 -- What a list filters and sorts by, so that it need not read the rows.
 CREATE INDEX entries_created ON entries (
-    created, memory_id, ref, status, kind, category, problem, expires, needs_revision, pinned, happened, updated, importance
+    created, memory_id, ref, status, kind, category, problem, expires, needs_revision, pinned,
+    happened, updated, importance
 ) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
-from memctl.errors import UsageError
+from memctl.errors import UsageError, argument
 
 SCHEMES = ("postgresql", "postgres")
 
@@ -51,6 +51,11 @@ class Address:
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
+
+    @property
+    def as_argument(self) -> str:
+        """What a person types for it in a command: with the role, without the password."""
+        return argument(self.without_password)
 
 
 def is_address(text: str) -> bool:
