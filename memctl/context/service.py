@@ -3,65 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 from memctl.config import CONTEXT
-from memctl.context import corrections, evidence, history, shown, tokens
-from memctl.context.assemble import BACKGROUND, MUST, OUT, SUMMARY, Piece
-from memctl.context.assemble import EXCERPT as CUT
+from memctl.context import evidence, history, texts, tokens
+from memctl.context.assemble import MUST, OUT, Piece
 from memctl.context.budget import MOST_MEMORY, SHARES, allocate, with_tools
 from memctl.context.cut import Cutter, text_of
-from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, OTHERS, PROFILE, SECTIONS, TASK
-from memctl.context.fence import label
+from memctl.context.evidence import DOCUMENTS, OTHERS, TASK
 from memctl.context.pack import ContextPack, filled, schemas_note
-from memctl.context.shown import best_passage, with_reflection
+from memctl.context.pieces import Pieces
 from memctl.context.tokens import Count
 from memctl.context.turns import groups
 from memctl.core import times
-from memctl.core.formats import reflections
-from memctl.core.messages import USER
 from memctl.core.models import (
-    CANDIDATE,
-    CONSTRAINT,
-    LAYER_DOCUMENT,
-    LAYER_REFLECTION,
-    MEMORIES,
-    MESSAGES,
-    SUPERSEDED,
-    Filters,
     Hit,
-    Memory,
     Query,
     Reranking,
     Route,
 )
 from memctl.core.plain_json import dumped
-from memctl.core.text.shortening import first_sentences
-from memctl.core.text.terms import terms
 from memctl.engine import retried
 from memctl.errors import UsageError
 from memctl.querying import QueryEngine
 from memctl.retrieval import answer as answering
-from memctl.retrieval import rank, retrieve
+from memctl.retrieval import rank
 from memctl.retrieval.answer import Answer, Evidence
 from memctl.retrieval.gate import least
 from memctl.storage.ports.sessions import SessionStorage
 
 T = TypeVar("T")
 
-MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
-
-MOST_COMPARED, FOLLOWING = 40, 4
-"""The most hits to compare with later statements, and how many messages after each to read."""
-
-MOST_LOOKED_UP, RAREST, ALIKE = 5, 3, 8
-"""How many of these hits to look up by rare words, by how many words, and how many matches of each to read."""
-
-LEAST_CONFIDENCE = 0.6
-"""The least confidence of facts in the profile."""
 
 TOKENS_A_HIT, TOKENS_A_BYTE = 12, 0.15
 """The fewest tokens of a hit, and the tokens per byte of the mean message …"""
@@ -75,12 +50,6 @@ BYTES_A_TOKEN = 4.5
 RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000
 """The messages before the question that are searched for with it."""
 
-CLOSED_HITS, CLOSED_PROFILE = 50, 30
-"""Tokens for the nearest hits, and for the profile, if nothing answers the question."""
-
-EXCERPT_CHARACTERS = 400
-LONG_BODY, BEST_PASSAGE = 1_600, 800
-"""Characters: a longer matching reflection is shown by its best passage of at most the second length."""
 
 LEAST_BUDGET = 100
 _NOT_NOTED = (TASK, DOCUMENTS, OTHERS)
@@ -161,7 +130,9 @@ class Contexts:
         recalled = self._recalled(question if recall else "", messages, now, room)
         asks = bool(recall and question.strip())
         opened = not asks or self._opens(recalled.evidence, gate)
-        pieces = self._pieces(question, recalled.evidence, task_state, now, recall, opened, counter.count)
+        pieces = [Piece(TASK, "task", "", task_state, 1.0, "the current task", MUST)] if task_state.strip() else []
+        if recall:
+            pieces += Pieces(engine, question, now).chosen(recalled.evidence, opened, counter.count)
         pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         schemas = counter.count(dumped(tools)) if tools else 0
@@ -214,6 +185,10 @@ class Contexts:
                 with stored.locked(session):
                     stored.offload(session, text)
 
+    def shown(self, hit: Hit, question: str, limit: int = texts.LONG_BODY) -> tuple[str, str]:
+        """See `texts.shown`."""
+        return texts.shown(self._engine, hit, question, limit)
+
     # Recalling
 
     def _recalled(self, question: str, messages: Sequence[Mapping[str, Any]], now: datetime, room: int) -> _Recalled:
@@ -254,194 +229,6 @@ class Contexts:
         used = {hit.memory.memory_id for hit in rank.used(recalled.hits)} if recalled.hits else set()
         return self._engine.storage.receipts.write(question, ids, [i for i in ids if i in used], now)
 
-    # Pieces
-
-    def _pieces(
-        self,
-        question: str,
-        recalled: Evidence,
-        task_state: str,
-        now: datetime,
-        recall: bool,
-        opened: bool,
-        count: Count,
-    ) -> list[Piece]:
-        pieces = [Piece(TASK, "task", "", task_state, 1.0, "the current task", MUST)] if task_state.strip() else []
-        if not recall:
-            return pieces
-        always = self._always(now)
-        hits = recalled.hits
-        view = self._engine.view()
-        profile = view.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
-        shown = [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile]
-        about = evidence.changes(shown, self._changed(question, now), view.get)
-        likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
-        following = self._following(likely)
-        likely += self._sharing(likely, now)
-        about = replace(about, later=corrections.later_ones(likely, following))
-        placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
-        answers, background = self._from_hits(question, recalled, now, about), self._profile(profile, about)
-        if not opened:
-            answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
-        placed += [*answers, *background]
-        once = {piece.name: piece for piece in reversed(placed)}
-        kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
-        return pieces + evidence.without_repeats(kept)
-
-    def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
-        """The messages after those that are shown, or that a shown memory was derived from."""
-        search = self._engine.search
-        behind = search.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
-        keys = [*dict.fromkeys(key for keys in behind.values() for key in keys)]
-        own = {match.key: match.memory for match in search.matches(keys) if _is_users(match.memory)}
-        return {name: [own[key] for key in keys if key in own] for name, keys in behind.items()}
-
-    def _sharing(self, shown: Sequence[Memory], now: datetime) -> list[Memory]:
-        """Messages that share the rarest words with the first shown ones: one of them may take these back even if it
-        does not match the question."""
-        if not self._engine.search.has(MESSAGES):
-            return []
-        others: dict[str, Memory] = {}
-        known = {memory.memory_id for memory in shown}
-        first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]
-        for memory in first[:MOST_LOOKED_UP]:
-            words = sorted(corrections.content_words(memory.content))
-            search, only = self._engine.search, Filters(only=MESSAGES)
-            for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=ALIKE) if words else ():
-                other = match.memory
-                if _is_users(other) and other.memory_id not in known:
-                    others[other.memory_id] = other
-        return [*others.values()]
-
-    def _always(self, now: datetime) -> list[Memory]:
-        """The memories for every question: pinned ones, and those with the tag `constraint`."""
-        view = self._engine.view()
-        always = [*view.pinned(MOST_PINNED, now), *view.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
-        return [*{memory.memory_id: memory for memory in always}.values()]
-
-    def _changed(self, question: str, now: datetime) -> list[Memory]:
-        """Superseded values and candidates that match the question, for notes on what is shown."""
-        if not question.strip():
-            return []
-        filters = Filters(statuses=(SUPERSEDED, CANDIDATE), only=MEMORIES)
-        words = retrieve.content_terms(question)
-        search = self._engine.search
-        keys = [scored.key for scored in search.full_text(words, filters, now, MOST_CONSTRAINTS)]
-        return [match.memory for match in search.matches(keys)]
-
-    def _from_hits(self, question: str, recalled: Evidence, now: datetime, about: evidence.Changes) -> list[Piece]:
-        """The pieces that answer the question, each under its heading."""
-        useful = {id(hit) for hit in rank.used(recalled.hits)} if recalled.hits else set()
-        before = {after: name for name, after in recalled.after.items()}
-        extracts = self._extracts(recalled.hits)
-        pieces = []
-        for hit in recalled.hits:
-            name, why = answering.place_of(hit), evidence.reason(hit)
-            if evidence.is_message(hit):
-                info = evidence.message_info(hit.memory, before.get(name, ""))
-                pieces.append(evidence.message_piece(hit, name, why, info, about))
-            elif id(hit) in useful and not evidence.is_minor(hit.memory) and hit.memory.memory_id not in extracts:
-                section, priority = evidence.section_of(hit.memory)
-                weight = evidence.weight(hit, section, now)
-                pieces.append(self._piece(section, hit.memory, weight, why, priority, about, hit, question))
-        return pieces
-
-    def _extracts(self, hits: Sequence[Hit]) -> set[str]:
-        """The ids of episodes extracted from messages that exist here, which say the same themselves."""
-        spans = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
-        known = self._engine.conversations.known(name for names in spans.values() for name in names)
-        return {name for name, names in spans.items() if names and known.issuperset(names)}
-
-    def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
-        """Preferences, then facts, newest first, for any question."""
-        pieces = []
-        for place, memory in enumerate(memories):
-            section = CONSTRAINTS if evidence.is_preference(memory) else PROFILE
-            why = f"profile ({_day(memory)})"
-            pieces.append(self._piece(section, memory, 1 / (1 + place), why, BACKGROUND, about))
-        return pieces
-
-    def _piece(
-        self,
-        section: str,
-        memory: Memory,
-        weight: float,
-        why: str,
-        priority: int,
-        about: evidence.Changes,
-        hit: Hit | None = None,
-        question: str = "",
-    ) -> Piece:
-        name = answering.place_of(hit) if hit else memory.memory_id
-        text, shorter = self._forms(memory, hit, question)
-        part = rank.part_of(hit) if hit else ""
-        note = about.note(memory)
-        return Piece(section, name, label(memory), text + note, weight, why, priority, shorter, part)
-
-    def _forms(
-        self, memory: Memory, hit: Hit | None, question: str
-    ) -> tuple[str, Callable[[], Iterable[tuple[str, str]]]]:
-        """A memory's text, and shorter forms to try if it does not fit."""
-        body = self._matched_body(memory, hit, question) if hit else ""
-        text = with_reflection(memory, body)
-
-        def forms() -> Iterable[tuple[str, str]]:
-            best = best_passage(body, question, BEST_PASSAGE)
-            if body:
-                yield CUT, with_reflection(memory, best)
-            if (summary := body or self.body(memory)) and len(summary) < len(memory.content):
-                yield SUMMARY, summary
-            if body:
-                yield CUT, f"{first_sentences(memory.content, EXCERPT_CHARACTERS)}\n{best}"
-            if len(text) > EXCERPT_CHARACTERS:
-                yield CUT, first_sentences(text, EXCERPT_CHARACTERS)
-
-        return text, forms
-
-    def body(self, memory: Memory, path: str = "") -> str:
-        """The text of a memory's reflection; empty if it has none that is readable."""
-        if not reflections.is_reference(path or memory.summary_md_ref):
-            return ""
-        document, _ = self._engine.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
-        return document.body.strip() if document else ""
-
-    def shown(self, hit: Hit, question: str, limit: int = LONG_BODY) -> tuple[str, str]:
-        """The text of a hit for a prompt, and what belongs below it: what was learned, and the reflection that matched;
-        of a longer one, the best passage of at most `limit` characters."""
-        content, more = hit.memory.content, shown.learned(hit.memory)
-        body = best_passage(self._matched_body(hit.memory, hit, question), question, limit)
-        return content, "\n".join(filter(None, (more, body)))
-
-    def _matched_body(self, memory: Memory, hit: Hit, question: str) -> str:
-        """The text of a memory's reflection, if it is what matched, or holds words of the question that the memory does
-        not."""
-        if memory.layer == LAYER_REFLECTION:
-            return ""
-        if hit.via.startswith(reflections.FOLDER):
-            return self.body(memory, hit.via)
-        body = self.body(memory)
-        wanted = set(retrieve.content_terms(question)) - set(terms(shown.text_of(memory))) if body else set()
-        return body if wanted & set(terms(body)) else ""
-
-
-def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:
-    """The best pieces that fit into `limit` tokens."""
-    chosen = []
-    for piece in sorted(pieces, key=lambda p: -p.weight):
-        cost = count(f"- [{piece.label}] {piece.text}")
-        if cost <= limit:
-            chosen.append(piece)
-            limit -= cost
-    return chosen
-
-
-def _why(memory: Memory) -> str:
-    return "a constraint" if CONSTRAINT in memory.tags else "pinned"
-
-
-def _day(memory: Memory) -> str:
-    return f"{memory.when:%Y-%m-%d}" if memory.when else "no date"
-
 
 def _check(task: str, total: int, memory_tokens: int | None) -> None:
     if task not in SHARES:
@@ -456,7 +243,3 @@ def _reference(stored: SessionStorage, session: str, text: str, kept: Collection
     """The reference for the full text: the one in the text, if the window has cut it already; else its own."""
     references = re.findall(re.escape(session) + r"/[0-9a-f]{32}", text)
     return next((ref for ref in references if ref in kept), stored.reference(session, text))
-
-
-def _is_users(memory: Memory) -> bool:
-    return memory.metadata.get("role") == USER

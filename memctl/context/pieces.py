@@ -1,0 +1,188 @@
+"""The pieces of a context: what is known about a question, each under its heading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memctl.context import corrections, evidence, texts
+from memctl.context.assemble import BACKGROUND, MUST, Piece
+from memctl.context.evidence import CONSTRAINTS, PROFILE, SECTIONS
+from memctl.context.fence import label
+from memctl.context.tokens import Count
+from memctl.core.messages import USER
+from memctl.core.models import (
+    CANDIDATE,
+    CONSTRAINT,
+    LAYER_DOCUMENT,
+    MEMORIES,
+    MESSAGES,
+    SUPERSEDED,
+    Filters,
+    Hit,
+    Memory,
+)
+from memctl.querying import QueryEngine
+from memctl.retrieval import answer as answering
+from memctl.retrieval import rank, retrieve
+from memctl.retrieval.answer import Evidence
+
+MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
+
+MOST_COMPARED, FOLLOWING = 40, 4
+"""The most hits to compare with later statements, and how many messages after each to read."""
+
+MOST_LOOKED_UP, RAREST, ALIKE = 5, 3, 8
+"""How many of these hits to look up by rare words, by how many words, and how many matches of each to read."""
+
+LEAST_CONFIDENCE = 0.6
+"""The least confidence of facts in the profile."""
+
+CLOSED_HITS, CLOSED_PROFILE = 50, 30
+"""Tokens for the nearest hits, and for the profile, if nothing answers the question."""
+
+MOST_NOTED = 40
+"""The first hits whose changed values are noted."""
+
+
+class Pieces:
+    """What to show for a question, at a time."""
+
+    def __init__(self, engine: QueryEngine, question: str, now: datetime) -> None:
+        self._engine, self._question, self._now = engine, question, now
+
+    def chosen(self, recalled: Evidence, opened: bool, count: Count) -> list[Piece]:
+        """What to show, best first.
+
+        Args:
+            opened: whether the evidence answers the question; otherwise almost nothing is shown.
+        """
+        always, hits, view = self._always(), recalled.hits, self._engine.view()
+        profile = view.profile(LEAST_CONFIDENCE, MOST_PROFILE, self._now)
+        first = [*always, *(hit.memory for hit in hits[:MOST_NOTED]), *profile]
+        about = evidence.changes(first, self._changed(), view.get)
+        likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
+        following = self._following(likely)
+        likely += self._sharing(likely)
+        about = replace(about, later=corrections.later_ones(likely, following))
+        placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
+        answers, background = self._from_hits(recalled, about), self._profile(profile, about)
+        if not opened:
+            answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
+        placed += [*answers, *background]
+        once = {piece.name: piece for piece in reversed(placed)}
+        kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
+        return evidence.without_repeats(kept)
+
+    def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
+        """The messages after those that are shown, or that a shown memory was derived from."""
+        search = self._engine.search
+        behind = search.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
+        keys = [*dict.fromkeys(key for keys in behind.values() for key in keys)]
+        own = {match.key: match.memory for match in search.matches(keys) if _is_users(match.memory)}
+        return {name: [own[key] for key in keys if key in own] for name, keys in behind.items()}
+
+    def _sharing(self, shown: Sequence[Memory]) -> list[Memory]:
+        """Messages that share the rarest words with the first shown ones: one of them may take these back even if it
+        does not match the question."""
+        if not self._engine.search.has(MESSAGES):
+            return []
+        others: dict[str, Memory] = {}
+        known = {memory.memory_id for memory in shown}
+        first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]
+        for memory in first[:MOST_LOOKED_UP]:
+            words = sorted(corrections.content_words(memory.content))
+            search, only = self._engine.search, Filters(only=MESSAGES)
+            for match in search.sharing_rarest(words, only, self._now, rarest=RAREST, limit=ALIKE) if words else ():
+                other = match.memory
+                if _is_users(other) and other.memory_id not in known:
+                    others[other.memory_id] = other
+        return [*others.values()]
+
+    def _always(self) -> list[Memory]:
+        """The memories for every question: pinned ones, and those with the tag `constraint`."""
+        view = self._engine.view()
+        always = [*view.pinned(MOST_PINNED, self._now), *view.tagged(CONSTRAINT, MOST_CONSTRAINTS, self._now)]
+        return [*{memory.memory_id: memory for memory in always}.values()]
+
+    def _changed(self) -> list[Memory]:
+        """Superseded values and candidates that match the question, for notes on what is shown."""
+        if not self._question.strip():
+            return []
+        filters = Filters(statuses=(SUPERSEDED, CANDIDATE), only=MEMORIES)
+        words = retrieve.content_terms(self._question)
+        search = self._engine.search
+        keys = [scored.key for scored in search.full_text(words, filters, self._now, MOST_CONSTRAINTS)]
+        return [match.memory for match in search.matches(keys)]
+
+    def _from_hits(self, recalled: Evidence, about: evidence.Changes) -> list[Piece]:
+        """The pieces that answer the question, each under its heading."""
+        useful = {id(hit) for hit in rank.used(recalled.hits)} if recalled.hits else set()
+        before = {after: name for name, after in recalled.after.items()}
+        extracts = self._extracts(recalled.hits)
+        pieces = []
+        for hit in recalled.hits:
+            name, why = answering.place_of(hit), evidence.reason(hit)
+            if evidence.is_message(hit):
+                info = evidence.message_info(hit.memory, before.get(name, ""))
+                pieces.append(evidence.message_piece(hit, name, why, info, about))
+            elif id(hit) in useful and not evidence.is_minor(hit.memory) and hit.memory.memory_id not in extracts:
+                section, priority = evidence.section_of(hit.memory)
+                weight = evidence.weight(hit, section, self._now)
+                pieces.append(self._piece(section, hit.memory, weight, why, priority, about, hit))
+        return pieces
+
+    def _extracts(self, hits: Sequence[Hit]) -> set[str]:
+        """The ids of episodes extracted from messages that exist here, which say the same themselves."""
+        spans = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
+        known = self._engine.conversations.known(name for names in spans.values() for name in names)
+        return {name for name, names in spans.items() if names and known.issuperset(names)}
+
+    def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
+        """Preferences, then facts, newest first, for any question."""
+        pieces = []
+        for place, memory in enumerate(memories):
+            section = CONSTRAINTS if evidence.is_preference(memory) else PROFILE
+            why = f"profile ({_day(memory)})"
+            pieces.append(self._piece(section, memory, 1 / (1 + place), why, BACKGROUND, about))
+        return pieces
+
+    def _piece(
+        self,
+        section: str,
+        memory: Memory,
+        weight: float,
+        why: str,
+        priority: int,
+        about: evidence.Changes,
+        hit: Hit | None = None,
+    ) -> Piece:
+        name = answering.place_of(hit) if hit else memory.memory_id
+        text, shorter = texts.forms(self._engine, memory, hit, self._question)
+        part = rank.part_of(hit) if hit else ""
+        note = about.note(memory)
+        return Piece(section, name, label(memory), text + note, weight, why, priority, shorter, part)
+
+
+def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:
+    """The best pieces that fit into `limit` tokens."""
+    chosen = []
+    for piece in sorted(pieces, key=lambda p: -p.weight):
+        cost = count(f"- [{piece.label}] {piece.text}")
+        if cost <= limit:
+            chosen.append(piece)
+            limit -= cost
+    return chosen
+
+
+def _why(memory: Memory) -> str:
+    return "a constraint" if CONSTRAINT in memory.tags else "pinned"
+
+
+def _day(memory: Memory) -> str:
+    return f"{memory.when:%Y-%m-%d}" if memory.when else "no date"
+
+
+def _is_users(memory: Memory) -> bool:
+    return memory.metadata.get("role") == USER
