@@ -329,4 +329,4 @@ def test_the_exit_codes_are_these() -> None:
     from memctl import errors
 
     codes = {value for name, value in vars(errors).items() if name.startswith("EXIT_")}
-    assert codes == {0, 1, 2, 3, 4, 5, 6, 7, 8, 70, 130}
+    assert codes == {1, 2, 3, 4, 5, 6, 7, 8, 70, 130}
