@@ -127,6 +127,21 @@ def _keep_stamps(root: Path, left: Left) -> None:
             copies.believe(index, left.origins)
 
 
+def test_an_index_that_was_kept_is_believed(nursery: Nursery, template: Path, fast: Path) -> None:
+    """As on a real disk: else every cut would end in a new index, and an old one would never be put to the test."""
+    whole, root = reference(nursery, template, fast, ["add"]), fast / "found"
+    disk = Disk(whole.root, whole.end)
+    found = disk.everything()
+    lay_out(found, root)
+    with operations.opened(root) as store:
+        assert store.engine.files.index.total() == 0
+    shutil.rmtree(root)
+    lay_out(found, root)
+    _keep_stamps(root, Left(0, 1, found, dict(disk.origins)))
+    with operations.opened(root) as store:
+        assert store.engine.files.index.total() > 0
+
+
 # What needs no dice
 
 
