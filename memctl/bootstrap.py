@@ -187,13 +187,13 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
             if os.access(path.parent, os.W_OK):
                 with suppress(StorageError):
                     folder.signer.prepare()
-                return SqliteIndex(path, _identity(folder))
+                return SqliteIndex(path, identity(folder))
         except (OSError, StorageError, RefusedError, UnicodeEncodeError):  # SQLite takes no path that is not UTF-8
             continue
     return SqliteIndex(Path(":memory:"))
 
 
-def _identity(folder: UserFolder) -> str:
+def identity(folder: UserFolder) -> str:
     """Distinguishes this folder from a copy of it, and an index of this machine's user from one that came with it."""
     status = folder.root.stat()
     place = f"{status.st_dev}:{status.st_ino}:{folder.name}"
