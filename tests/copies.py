@@ -15,7 +15,7 @@ import apsw
 
 from memctl.bootstrap import identity
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder.sync import OWN_WRITE, SUSPECT_NS
+from memctl.storage.folder.reading import OWN_WRITE, SUSPECT_NS
 from memctl.storage.index import database
 
 INDEX = ".memctl/cache/index.sqlite"

@@ -24,7 +24,7 @@ from memctl.errors import DatabaseError, MemctlError
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 PROCESSES, EACH = 8, 6
-ROUNDS = 200 if TORTURE else 3
+ROUNDS = int(os.environ.get("MEMCTL_TORTURE_KILLS", "200")) if TORTURE else 3
 HERE = "tests/postgres/test_writers.py"
 FORK = multiprocessing.get_context("fork")
 
@@ -136,6 +136,50 @@ def everything(store: MemoryStore) -> dict[str, Any]:
 
 def _kept(store: Any) -> int:
     return sum(run.messages for run in store.conversations.runs())
+
+
+WORK: dict[str, Callable[[MemoryStore, int], object]] = {
+    "add": lambda store, n: store.add(f"Alice saw animal {n} at the gate", now=NOW),
+    "purge": lambda store, n: store.purge([store.add(f"Gone: {n} numbats", now=NOW).memory.memory_id], now=NOW),
+    "talk": lambda store, n: store.sessions.conversation("s").add(f"I saw animal {n}", now=NOW),
+    "end": lambda store, n: (store.sessions.conversation(f"e{n}").add("Bye", now=NOW), store.end_session(f"e{n}")),
+    "delete": lambda store, n: store.conversations.delete(
+        [store.sessions.conversation(f"d{n}").add(f"Not so, {n}", now=NOW).id], now=NOW
+    ),
+    "ask": lambda store, n: store.query(f"which animal is at gate {n}?", now=NOW),
+    "forget": lambda store, n: store.forget([store.add(f"A slip, {n}", now=NOW).memory.memory_id], now=NOW),
+    "reindex": lambda store, n: store.reindex() if n == 3 else store.maintain(skip=("decay", "consolidate"), now=NOW),
+}
+
+
+def test_no_two_kinds_of_work_wait_for_each_other(database: Database, environment: dict[str, str]) -> None:
+    """All locks are taken in one order, or the server ends one of the transactions as a deadlock."""
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        problems: list[Exception] = []
+        clones = {name: store.clone() for name in WORK}
+
+        def work(name: str) -> None:
+            try:
+                for n in range(8):
+                    WORK[name](clones[name], n)
+            except Exception as problem:
+                problems.append(problem)
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in WORK]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        for clone in clones.values():
+            clone.close()
+        assert problems == []
+        with psycopg.connect(database.admin) as connection:
+            sql = (
+                "SELECT pg_stat_force_next_flush(), deadlocks FROM pg_stat_database WHERE datname = current_database()"
+            )
+            assert (connection.execute(sql).fetchone() or ())[1] == 0
+        store.refresh()
+        assert [str(problem) for problem in examine(store, deep=True)] == []
 
 
 def test_changes_of_the_same_moment_are_retried(database: Database, environment: dict[str, str]) -> None:

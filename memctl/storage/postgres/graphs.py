@@ -15,8 +15,8 @@ from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import LOCKED, Database, literal
 
 LEAST = 150_000
-"""Vectors from which on a user gets a graph: with fewer, comparing all sketches keeps within 120 ms (`make
-bench-postgres`). It goes again below half of this."""
+"""Vectors from which on a user gets a graph; it goes again below half of this. Comparing all sketches takes time in
+proportion: with 100,000, a question takes about half of the 120 ms that it may (`make bench-postgres`)."""
 
 MOST = 20
 """Graphs in a database."""

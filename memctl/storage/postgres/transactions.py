@@ -140,7 +140,7 @@ class Database:
             self.opened = _last(self._execute(opening)) if opening else self.opened
             yield
             return
-        with self.connections.one() as first:
+        with self._met_others(), self.connections.one() as first:
             connection, self.opened = self._begun(first, kind, opening or self.opening)
             with self._replaced(first, connection):
                 self._current, self.written = connection, 0
@@ -148,12 +148,18 @@ class Database:
                 try:
                     yield
                     self._commit(connection)
-                except connecting.RETRIED:
-                    if self._retries:
-                        raise
-                    raise LockedError("others are changing the same", hint="Try again in a moment.") from None
                 finally:
                     self._current = None
+
+    @contextmanager
+    def _met_others(self) -> Iterator[None]:
+        """Another transaction that came between is an error, unless `retried` begins again."""
+        try:
+            yield
+        except connecting.RETRIED:
+            if self._retries:
+                raise
+            raise LockedError("others are changing the same", hint="Try again in a moment.") from None
 
     @contextmanager
     def _replaced(self, first: Connection, connection: Connection) -> Iterator[None]:

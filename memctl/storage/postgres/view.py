@@ -303,7 +303,14 @@ class PostgresView:
         sql = "SELECT ref FROM entries e WHERE user_id = $1 AND record AND summary_ref = $2"
         return {restored(ref) for (ref,) in self.db.rows(sql, self.db.user, short(name))}
 
+    @cached_property
+    def _has_reflections(self) -> bool:
+        sql = "SELECT EXISTS (SELECT FROM entries WHERE user_id = $1 AND part = 1 AND NOT record)"
+        return bool(self.db.value(sql, self.db.user))
+
     def orphans(self) -> list[Reflection]:
+        if not self._has_reflections:
+            return []
         rows = self._rows(
             """e.part = 1 AND NOT e.record AND NOT EXISTS (SELECT FROM entries r WHERE r.user_id = e.user_id
             AND r.record AND (r.summary_ref = e.path OR (r.path = 'memory.json' AND r.ref = e.memory_id)))""",
@@ -321,6 +328,8 @@ class PostgresView:
         return set()
 
     def misnamed(self) -> list[Row]:
+        if not self._has_reflections:
+            return []
         return self._rows(
             """e.part = 1 AND NOT e.record AND e.memory_id <> '' AND EXISTS (SELECT FROM entries r
             WHERE r.user_id = e.user_id AND r.path = 'memory.json' AND r.ref = e.memory_id
