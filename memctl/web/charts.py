@@ -27,7 +27,7 @@ def bar(parts: Mapping[str, float], whole: float, title: str) -> Markup:
         inside.append(
             Markup(
                 '<rect class="part-{}" x="{:.2f}" y="0" width="{:.2f}" height="8"><title>{} {:.3f}</title></rect>'
-            ).format(name, at, width, name, value)
+            ).format(name.replace(" ", "-"), at, width, name, value)
         )
         at += width
     return _svg(8, title, inside, "bar", 100)

@@ -61,11 +61,13 @@ class Facet:
 def values(asked: Asked) -> Mapping[str, Any]:
     """The values of the page: hits where there is a question, else a list."""
     question, filters = asked.one("q"), _filters(asked)
+    totals: Totals | None = asked.check("totals").value
     found = _found(asked, question, filters) if question else _listed(asked, filters)
     return {
-        "q": question, "facets": _facets(asked), "since": asked.one("since"), "until": asked.one("until"),
+        "q": question, "facets": _facets(asked, totals), "pending": totals is None,
+        "since": asked.one("since"), "until": asked.one("until"),
         "only": asked.one("only"), "chosen": [(name, value) for name in FACETS for value in asked.many(name)],
-        "sections": (), "page": None, "notes_of_answer": (), "reasons": reasons, "total": None,
+        "sections": (), "legend": (), "page": None, "notes_of_answer": (), "reasons": reasons, "total": None,
         "version": lambda memory: version(asked.store, memory.memory_id), "where": where,
         "toggled": lambda name, value: _toggled(asked, name, value), "with_": lambda **more: _with(asked, **more),
         **found,
@@ -94,7 +96,15 @@ def _found(asked: Asked, question: str, filters: Filters) -> Mapping[str, Any]:
     notes = dict.fromkeys(note for result in results.values() for note in result.degraded)
     options = {name: asked.many(name) for name in FACETS}
     told = command("query", question, **options, only=only, as_of=asked.moment.text)
-    return {"sections": sections, "notes_of_answer": [*notes], "command": f"{told} --explain"}
+    return {
+        "sections": sections, "legend": _legend(sections), "notes_of_answer": [*notes], "command": f"{told} --explain",
+    }  # fmt: skip
+
+
+def _legend(sections: Sequence[Section]) -> list[str]:
+    """What the bars of the hits are made of, in the order of a bar."""
+    shown = {name for section in sections for hit in section.hits for name in reasons(hit)}
+    return [name for name in (*WORDS.values(), BOOST) if name in shown]
 
 
 def _answer(asked: Asked, question: str, filters: Filters, part: str, most: int) -> QueryResult:
@@ -138,9 +148,8 @@ def _with(asked: Asked, **more: Any) -> str:
     return address("/search", **{**kept, **more})
 
 
-def _facets(asked: Asked) -> list[Facet]:
+def _facets(asked: Asked, totals: Totals | None) -> list[Facet]:
     """What the search can be narrowed by; numbers are of all active memories of the present."""
-    totals: Totals | None = asked.check("totals").value
     counts = totals.counts if totals else None
     numbers: Mapping[str, Mapping[str, int]] = {
         "kind": counts.kinds if counts else {},
