@@ -15,7 +15,7 @@ from memctl.core.sensitive import MASK
 from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
 from memctl.extraction.service import Extraction
-from memctl.sessions.windows import Windows
+from memctl.sessions.stored import StoredSessions
 from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # imported here, the rules of episodes would slow down the start of every command
@@ -47,7 +47,7 @@ def _from(made: Memory, messages: Sequence[Message]) -> Memory:
     return replace(made, metadata={**made.metadata, SAID: [*dict.fromkeys((ids[0], ids[-1]))]}) if ids else made
 
 
-class Learning(Windows):
+class Learning(StoredSessions):
     """Learns from the queue."""
 
     def waiting(self) -> list[tuple[str, str]]:
@@ -104,12 +104,12 @@ class Learning(Windows):
         learned = Learned(name, session_id)
         if spoken:
             enough = queued.reason == EVICTED or len(spoken) >= self._engine.settings.session_least_messages
-            told = [message for message in messages if not steers(message.text)]
-            draft, notes = self._draft(told, use_model) if enough and episodes.spoken(told) else (None, ())
+            reported = [message for message in messages if not steers(message.text)]
+            draft, notes = self._draft(reported, use_model) if enough and episodes.spoken(reported) else (None, ())
             facts, more, known = self._facts(spoken, queued.at, use_model)
             if draft and any(squashed(draft.summary) in squashed(text) for text in known):
                 draft = None  # an appointment or event that was just learned says the same
-            record = draft and episodes.memory_of(draft, told, name, session_id, queued.at)
+            record = draft and episodes.memory_of(draft, reported, name, session_id, queued.at)
             episode = self._write_episode(_from(record, messages), session_id, name, now) if record else None
             learned = Learned(name, session_id, episode, facts, (*notes, *more))
         self._storage.dequeue(session_id, name)

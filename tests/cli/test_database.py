@@ -125,3 +125,12 @@ def test_transcript(path: Path, in_database: InDatabase) -> None:
     if UPDATE:
         path.write_text(found, "utf-8")
     assert found == path.read_text("utf-8")
+
+
+def test_rows_of_the_last_list(in_database: InDatabase) -> None:
+    ids = in_database.ids()
+    in_database("list", "-n", "3").done()
+
+    assert in_database("show", "@2", "--json").done().json[0]["memory_id"] == ids[1]
+    hits = [each["memory"]["memory_id"] for each in in_database("query", "tea", "--json").done().json["hits"]]
+    assert in_database("inspect", "@2", "--json").done().json["memory"]["memory_id"] == hits[1]

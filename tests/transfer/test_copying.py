@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,7 @@ from conftest import Database, elements
 
 from memctl import copy_store, open_store
 from memctl.errors import DatabaseError, InvalidDataError, NotFoundError, RefusedError, StorageError, UsageError
+from memctl.storage.files.carrying import CarriedFolder
 from memctl.storage.postgres import log
 from memctl.store import MemoryStore
 
@@ -125,6 +127,20 @@ def test_changes_in_the_database_leave_the_rest_of_the_file_alone(root, database
         *others,
         *(raw for _, raw in elements(after) if added.encode() in raw),
     ]
+
+
+def test_each_file_is_read_once(root, database, environment, monkeypatch):
+    read = Counter()
+    original = CarriedFolder._file
+
+    def counting(self, path):
+        read[path] += 1
+        return original(self, path)
+
+    monkeypatch.setattr(CarriedFolder, "_file", counting)
+    copy_store(root, database.address, ["xiaolin"], environment=environment)
+    assert read["memory.json"] == 1
+    assert set(read.values()) == {1}
 
 
 def test_copying_again_changes_nothing(root, database, environment):

@@ -11,6 +11,7 @@ import copies
 import pytest
 
 from memctl import MemoryStore, open_store
+from memctl.agent import loopback
 from memctl.web.guard import LARGEST_BODY
 from memctl.web.sitemap import ACTIONS
 
@@ -245,3 +246,12 @@ def _has_route() -> bool:
         except OSError:
             return False
         return True
+
+
+def test_an_answer_does_not_wait_for_the_client_to_confirm_its_head() -> None:
+    with (
+        loopback.listen(0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
