@@ -17,10 +17,11 @@ demo: $(STAMP)
 demo-postgres: $(STAMP)
 	@$(BIN)/python scripts/demo_postgres.py
 
-# Thousands of processes that the tests start would compile memctl again where its bytecode is not to be written.
-test guarantees torture: export PYTHONDONTWRITEBYTECODE =
+# One process for each core; whichever is done first takes half of what another has left.
+PARALLEL := -n auto --dist worksteal
+
 test: check
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest $(PARALLEL)
 
 # LangGraph and AgentScope are big and pin much, so their adapters are tested in an environment of their own.
 test-frameworks:
@@ -37,12 +38,12 @@ TORTURE = $$($(BIN)/python scripts/guarantees.py --list)
 
 guarantees: $(STAMP)
 	@rm -f $(CASES)
-	MEMCTL_CASES=$(CASES) $(BIN)/python -m pytest -n auto --dist loadfile $(TORTURE)
+	MEMCTL_CASES=$(CASES) $(BIN)/python -m pytest $(PARALLEL) $(TORTURE)
 	$(BIN)/python scripts/guarantees.py --short $(CASES)
 
 torture: $(STAMP)
 	@rm -f $(CASES)
-	MEMCTL_TORTURE=1 MEMCTL_CASES=$(CASES) $(BIN)/python -m pytest -n auto --dist loadfile $(TORTURE)
+	MEMCTL_TORTURE=1 MEMCTL_CASES=$(CASES) $(BIN)/python -m pytest $(PARALLEL) $(TORTURE)
 	$(BIN)/python scripts/guarantees.py --torture $(CASES)
 
 check: $(STAMP)

@@ -50,6 +50,15 @@ def _temporary_files_in_memory() -> None:
 
 _temporary_files_in_memory()
 
+
+def _compiled_once() -> None:
+    """Many processes that the tests start would compile memctl again where its bytecode is not to be written."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+_compiled_once()
+
 TORTURE = os.environ.get("MEMCTL_TORTURE", "") not in ("", "0")
 """Many more cases: for a night, not for every commit."""
 
@@ -128,49 +137,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             file.write(json.dumps(what) + "\n")
 
 
-_LONGEST = (
-    "test_crash",
-    "test_git_hostile",
-    "test_mcp",
-    "test_kills",
-    "test_hostile",
-    "test_page_transcripts",
-    "test_concurrency",
-    "test_faults",
-    "test_git",
-    "test_state_machine",
-    "test_next_command",
-    "test_inputs",
-    "test_shells",
-    "test_built_messages",
-    "test_files",
-    "test_failing_calls",
-    "test_power_cut",
-    "test_transcripts",
-    "test_damage",
-    "test_together",
-    "test_history",
-    "test_secrets",
-    "test_growth",
-    "test_knowledge",
-    "test_hand_edits",
-    "test_merge",
-    "test_slow_models",
-    "test_transcripts_durable",
-    "test_trace",
-)
-"""Files that take longest: begun last, one of them would run alone at the end."""
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Let workers take files in the order below; xdist would begin those with the most tests first."""
-    if hasattr(config.option, "loadscopereorder"):
-        config.option.loadscopereorder = False
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first; and note how many examples each property is to be tried on."""
-    items.sort(key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST))
+    """Note how many examples each property is to be tried on."""
     for item in items if _CASES else ():
         function = getattr(item, "obj", None)
         if getattr(function, "is_hypothesis_test", False):

@@ -39,6 +39,14 @@ def copy(store: Path, target: Path, before: Inodes) -> None:
         believe(index, before)
 
 
+def settled(store: Path) -> dict[str, int]:
+    """Prepare a store with indexes, which nobody has open, to be copied: they need not look at the files again. Returns
+    its `inodes`."""
+    for index in store.glob(f"*/{INDEX}"):
+        settle(index)
+    return inodes(store)
+
+
 def settle(index: Path) -> None:
     """As if the index had looked at the files when they were old: it need not look again."""
     with closing(database.open_database(index)) as connection:

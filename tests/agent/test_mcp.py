@@ -20,6 +20,7 @@ from urllib.parse import quote
 import anyio
 import httpx2
 import pytest
+from cli.answering import program
 from conftest import TORTURE, left_over, same_as_rebuilt, tracked, write_by_hand
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -55,6 +56,11 @@ def command(root: Path, *options: str) -> list[str]:
     return [EXECUTABLE, "--store", str(root), "--user", "alice", "mcp", *options]
 
 
+def forked(root: Path, *options: str) -> list[str]:
+    """The same, by a process that has imported it all: a server of its own too, on pipes and ports of its own."""
+    return [str(program("memctl.agent.mcp", "uvicorn")), *command(root, *options)[1:]]
+
+
 def variables(**more: str) -> dict[str, str]:
     return {**os.environ, "MEMCTL_MCP_TOKEN": TOKEN, **more}
 
@@ -71,8 +77,8 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 def over_stdio(root: Path, *options: str, mode: str = "auto") -> Client:
     """A client that starts a server of its own."""
-    program, *arguments = command(root, *options)
-    return Client(StdioServerParameters(command=program, args=arguments, env=dict(os.environ)), mode=mode)
+    executable, *arguments = forked(root, *options)
+    return Client(StdioServerParameters(command=executable, args=arguments, env=dict(os.environ)), mode=mode)
 
 
 @asynccontextmanager
@@ -128,8 +134,8 @@ class Served:
 def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     started: list[subprocess.Popen[str]] = []
 
-    def start(*options: str) -> Served:
-        call = command(tmp_path / "store", *options, "--http", "--port", "0")
+    def start(*options: str, by: Callable[..., list[str]] = forked) -> Served:
+        call = by(tmp_path / "store", *options, "--http", "--port", "0")
         process = subprocess.Popen(call, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables())
         started.append(process)
         assert process.stderr
@@ -282,14 +288,12 @@ def test_a_memory_marked_for_revision_says_so(stores: Mapping[str, MemoryStore],
     run(work)
 
 
-def test_install_names_the_list_of_tools(stores: Mapping[str, MemoryStore], tmp_path: Path):
-    call = command(tmp_path / "store", "install", "cursor", "--tools", "all")
-    done = subprocess.run(call, check=True, capture_output=True, text=True)
-    assert '"--tools",\n        "all"' in done.stdout
-    done = subprocess.run(command(tmp_path / "store", "--tools", "some"), check=False, capture_output=True, text=True)
-    assert (done.returncode, "Lists: core, all" in done.stderr) == (2, True)
-    misplaced = command(tmp_path / "store", "--tools", "all", "install", "cursor")
-    assert subprocess.run(misplaced, check=False, capture_output=True).returncode == 2
+def test_install_names_the_list_of_tools(stores: Mapping[str, MemoryStore], tmp_path: Path, capsys: Capture):
+    assert main(command(tmp_path / "store", "install", "cursor", "--tools", "all")[1:]) == 0
+    assert '"--tools",\n        "all"' in capsys.readouterr().out
+    assert main(command(tmp_path / "store", "--tools", "some")[1:]) == 2
+    assert "Lists: core, all" in capsys.readouterr().err
+    assert main(command(tmp_path / "store", "--tools", "all", "install", "cursor")[1:]) == 2
 
 
 def test_a_client_starts_what_install_wrote(stores: Mapping[str, MemoryStore], tmp_path: Path):
@@ -614,7 +618,7 @@ def test_a_server_that_is_killed_loses_nothing_it_acknowledged(
 
 
 def test_http_clients_that_die_in_the_middle(stores: Mapping[str, MemoryStore], serve: Callable[..., Served]):
-    served = serve()
+    served = serve(by=command)
     body = json.dumps(calling(2, "record_to_memory", thinking="", content=["Sent, and never heard"])).encode()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -632,6 +636,8 @@ def test_http_clients_that_die_in_the_middle(stores: Mapping[str, MemoryStore], 
 
     run(work)
     assert served.process.poll() is None
+    served.process.terminate()  # what was sent may still be carried out
+    served.process.wait(timeout=30)
     assert {m.content for m in stores["alice"].all()} >= {"Still here"}
     same_as_rebuilt(stores["alice"])
 
@@ -689,7 +695,7 @@ def test_names_of_resources_say_nothing(stores: Mapping[str, MemoryStore], tmp_p
 def test_a_client_that_goes_in_the_middle_of_a_body_prints_nothing(
     stores: Mapping[str, MemoryStore], serve: Callable[..., Served]
 ):
-    served = serve()
+    served = serve(by=command)
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
         "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"

@@ -1,19 +1,23 @@
 """`memctl` for tests that call it a hundred times: a process that has it imported, and forks a child for each call.
 
-`program` is an executable that hands its arguments, environment, folder and standard streams to such a child.
+`program` is an executable that hands its arguments, environment, folder and standard streams to such a child, and ends
+as that ends. Where it is killed, so is the child. Any number may run at once, servers too.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,8 +33,8 @@ handles = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
 server.sendmsg([b"x"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handles)])
 variables = [part for item in os.environb.items() for part in item]
 words = [os.fsencode(word) for word in sys.argv[1:]]
-server.sendall(b"\\0".join([os.getcwdb(), b"%d" % len(variables), *variables, *words]))
-server.shutdown(_socket.SHUT_WR)
+given = b"\\0".join([os.getcwdb(), b"%d" % len(variables), *variables, *words])
+server.sendall(len(given).to_bytes(8, sys.byteorder) + given)
 sys.exit((server.recv(1) or b"\\1")[0])
 """
 """It imports nothing but what Python has loaded anyway: `socket` and `json` would double the time it takes."""
@@ -43,19 +47,24 @@ _USUAL = (
 
 
 @cache
-def program() -> Path:
-    """An executable that is the command, in a tenth of the time that it takes to start, while this process lives."""
+def program(*modules: str) -> Path:
+    """An executable that is the command, in a tenth of the time that it takes to start, while this process lives.
+
+    Args:
+        modules: what is imported beforehand, beside what most commands use.
+    """
     stack = ExitStack()
     atexit.register(stack.close)
-    return stack.enter_context(_answering(Path(stack.enter_context(TemporaryDirectory(prefix="memctl-program-")))))
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="memctl-program-")))
+    return stack.enter_context(_answering(folder, modules))
 
 
 @contextmanager
-def _answering(folder: Path) -> Iterator[Path]:
+def _answering(folder: Path, modules: Sequence[str]) -> Iterator[Path]:
     address, client = str(folder / "socket"), folder / "memctl"
     client.write_text(_CLIENT.format(python=sys.executable, address=address))
     client.chmod(0o755)
-    command = [sys.executable, "-m", __name__, address]
+    command = [sys.executable, "-m", __name__, address, *modules]
     environment = {**os.environ, "PYTHONPATH": own_path()}
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, **pipes) as server:
@@ -64,18 +73,22 @@ def _answering(folder: Path) -> Iterator[Path]:
         yield client
 
 
-def _main(address: str) -> None:
+def _main(address: str, modules: Sequence[str]) -> None:
     warmed(line.split() for line in _USUAL)
+    for module in modules:
+        import_module(module)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     os.write(1, b"ready")
     while select.select([listener, 0], [], [])[0] == [listener]:  # until the tests, and so this pipe, end
         connection, _ = listener.accept()
-        child = os.fork()
-        if child == 0:
-            os._exit(_answered(connection))
-        connection.send(bytes([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255]))
+        if os.fork() == 0:
+            listener.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            connection.send(bytes([_answered(connection) & 255]))
+            os._exit(0)
         connection.close()
 
 
@@ -84,7 +97,9 @@ def _answered(connection: socket.socket) -> int:
     from memctl.cli.main import run
 
     _, handles, *_ = socket.recv_fds(connection, 1, 3)
-    folder, count, *parts = b"".join(iter(lambda: connection.recv(65536), b"")).split(b"\0")
+    length = int.from_bytes(_received(connection, 8), sys.byteorder)
+    folder, count, *parts = _received(connection, length).split(b"\0")
+    _die_with(connection)
     variables, words = parts[: int(count)], parts[int(count) :]
     _become(folder, dict(zip(variables[::2], variables[1::2], strict=True)), handles)
     sys.argv = ["memctl", *map(os.fsdecode, words)]
@@ -98,6 +113,21 @@ def _answered(connection: socket.socket) -> int:
     return 0
 
 
+def _received(connection: socket.socket, length: int) -> bytes:
+    data = b""
+    while len(data) < length:
+        data += connection.recv(length - len(data))
+    return data
+
+
+def _die_with(connection: socket.socket) -> None:
+    """Be killed when the other end is closed: whoever kills the executable means the command."""
+    if hasattr(fcntl, "F_SETSIG"):  # Linux
+        fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
+
+
 def _become(folder: bytes, variables: Mapping[bytes, bytes], handles: Any) -> None:
     os.chdir(folder)
     os.environ.clear()
@@ -109,4 +139,4 @@ def _become(folder: bytes, variables: Mapping[bytes, bytes], handles: Any) -> No
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(sys.argv[1], sys.argv[2:])

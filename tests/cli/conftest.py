@@ -257,10 +257,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, copies.Inode
     root = tmp_path_factory.mktemp("sample")
     shutil.copytree(SAMPLE_STORE, root / "store")
     for user in ("alice", "xiaolin"):
-        tool = Memctl(root, user)
-        tool("sync").done()
-        copies.settle(tool.folder / copies.INDEX)
-    return tool.store, copies.inodes(tool.store)
+        Memctl(root, user)("sync").done()
+    return root / "store", copies.settled(root / "store")
 
 
 @pytest.fixture

@@ -131,13 +131,14 @@ def test_changes_in_the_database_leave_the_rest_of_the_file_alone(root, database
 
 def test_each_file_is_read_once(root, database, environment, monkeypatch):
     read = Counter()
-    original = CarriedFolder._file
+    original = CarriedFolder.files
 
-    def counting(self, path):
-        read[path] += 1
-        return original(self, path)
+    def counting(self):
+        for file in original(self):
+            read[file.path] += 1
+            yield file
 
-    monkeypatch.setattr(CarriedFolder, "_file", counting)
+    monkeypatch.setattr(CarriedFolder, "files", counting)
     copy_store(root, database.address, ["xiaolin"], environment=environment)
     assert read["memory.json"] == 1
     assert set(read.values()) == {1}

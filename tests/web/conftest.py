@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+import copies
 import pytest
 
 from memctl import MemoryStore, open_store
@@ -22,13 +23,26 @@ def _the_day_of_the_sample_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMCTL_NOW", NOW)
 
 
-@pytest.fixture
-def sample(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Callable[..., MemoryStore]]:
-    """Opens a user's memories of a copy of the sample store."""
-    root = tmp_path / "sample"
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, copies.Inodes]:
+    """The sample store with its indexes, to be copied; and its inodes."""
+    root = tmp_path_factory.mktemp("indexed") / "sample"
     shutil.copytree(SAMPLE, root, ignore=shutil.ignore_patterns(".memctl"))
     for path in (root, *root.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
+    for user in ("alice", "xiaolin"):
+        with open_store(root, user) as store:
+            store.sync()
+    return root, copies.settled(root)
+
+
+@pytest.fixture
+def sample(
+    tmp_path: Path, environment: Mapping[str, str], indexed: tuple[Path, copies.Inodes]
+) -> Iterator[Callable[..., MemoryStore]]:
+    """Opens a user's memories of a copy of the sample store."""
+    root = tmp_path / "sample"
+    copies.copy(indexed[0], root, indexed[1])
     with ExitStack() as stack:
         yield lambda user="alice": stack.enter_context(open_store(root, user, environment=environment))
 
