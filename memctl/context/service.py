@@ -330,15 +330,25 @@ class Contexts:
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
         following = self._following(likely)
         likely += self._sharing(likely, now)
-        about = replace(about, later=corrections.later_ones(likely, following))
+        contradicting = self._contradicting([*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], now)
+        about = replace(about, later=corrections.later_ones(likely, following), contradicting=contradicting)
         placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(question, recalled, now, about), self._profile(profile, about)
         if not opened:
             answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
         placed += [*answers, *background]
         once = {piece.name: piece for piece in reversed(placed)}
-        kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
+        ordered = evidence.newer_first(once.values(), contradicting)
+        kept = sorted(ordered, key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
         return pieces + evidence.without_repeats(kept)
+
+    def _contradicting(self, memories: Sequence[Memory], now: datetime) -> list[tuple[Memory, Memory]]:
+        """The pairs of memories that seem to contradict each other, the older first."""
+        from memctl.conflicts import contradictions
+
+        facts = {m.memory_id: m for m in memories if contradictions.may_conflict(m) and not evidence.is_passage(m)}
+        found = contradictions.find(facts.values(), now, (self._engine.user,)) if len(facts) > 1 else []
+        return [(one.first, one.second) for one in found]
 
     def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
         """The messages after those that are shown, or that a shown memory was derived from."""

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 from memctl.core import kinds
 from memctl.core.text.terms import terms
@@ -51,14 +52,14 @@ def rules(
         repaired, last, awaited = False, None, False
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
-        for said in own:
+        for said in (part for whole in own for part in _by_subject(whole, at, people)):
             proposals = _of_sentence(said, at, repaired, people)
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             statements_back = [one for message in recent for one in message]
             instead = corrected(said, at, latest or earlier) or revalued(said, at, statements_back, answered)
             if instead:
                 kept.pop(instead[0].identity, None)
-                proposals = [instead[1]]
+                proposals = [_after(*instead)]
             elif statements.points(said.text):  # to the sentence before, or to the next one
                 proposals = [asked_to_keep(last, last.text, at)] if last else []
                 awaited = not latest and not proposals
@@ -106,7 +107,14 @@ def _keep(kept: dict[tuple[str, ...], Proposal], proposal: Proposal) -> None:
         kept[known.identity] = known
         kept[*proposal.identity, clauses.squashed(proposal.content)] = proposal
     else:
-        kept[proposal.identity] = proposal
+        kept[proposal.identity] = _after(known, proposal) if known else proposal
+
+
+def _after(earlier: Proposal, later: Proposal) -> Proposal:
+    """A proposal with the one whose place it takes; what says all that the other does needs no other before it."""
+    if earlier.value == later.value or later.content.startswith(earlier.content):
+        return replace(later, before=(*earlier.before, *later.before))
+    return replace(later, before=(*earlier.before, replace(earlier, before=()), *later.before))
 
 
 def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tuple[int, Utterance, list[Sentence]]]:
@@ -124,6 +132,32 @@ def _own(said: Sentence, user: str) -> Sentence:
     """A sentence of users who speak of themselves by name, as they would say it with "I"."""
     named = user and re.match(rf"{re.escape(user)}(?=['’\s]|(?<=[\u4e00-\u9fff]))", said.text, re.IGNORECASE)
     return replace(clauses.read(reported.direct(said.text, (user,))), text=said.text) if named else said
+
+
+def _by_subject(said: Sentence, at: datetime, people: Set[str]) -> list[Sentence]:
+    """A sentence, or its parts where each says something of its own of another person: "My son is five and I teach".
+
+    A part that states nothing stays with the one before, so that none is lost.
+    """
+    if said.asks or said.conditional or said.certainty < 1 or corrections.repairs(said.text):
+        return [said]
+    if statements.requested(said.text) or statements.instructs(said.text):
+        return [said]
+    kept, text = [0], said.text
+    for start, end in pairwise([*clauses.by_subject(text), len(text)]):
+        states = (any(states_plainly(clauses.read(part), at, people)) for part in (text[kept[-1] : start], text[start:end]))
+        if start and all(states):
+            kept.append(start)
+    return [said] if len(kept) == 1 else [clauses.read(part) for part in _parted(text, kept)]
+
+
+_JOINT = re.compile(r"[,;\s]*(?:\b(?:and|but|while|whereas)(?: also)?)?\s*$|[，；,;]*(?:而且?|但是?|不过)?$", re.IGNORECASE)
+
+
+def _parted(text: str, starts: Sequence[int]) -> list[str]:
+    """The parts of a text that begin at these places, without what joins them."""
+    ends = [*starts[1:], len(text)]
+    return [_JOINT.sub("", text[start:end], count=1) for start, end in zip(starts, ends, strict=True)]
 
 
 def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,25 @@ _RAREST, _LOOKED_AT = 4, 12
 
 _OF_DENIAL = 12
 """Words of a denial that are looked up: the rarest are those of the new value, which no memory holds yet."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a conversation tells about the user, before it is compared with what is known.
+
+    Args:
+        drawn: the record of each proposal, last in a list after those of what the conversation said before.
+        refused: texts that a person rejected.
+        now: when messages without a time were said.
+        origin: `rules` or `model`.
+    """
+
+    proposals: tuple[Proposal, ...]
+    drawn: tuple[tuple[Memory, ...], ...]
+    refused: frozenset[str]
+    now: datetime
+    origin: str
+    notes: tuple[str, ...] = ()
 
 
 class Extraction:
@@ -63,10 +82,31 @@ class Extraction:
         Raises:
             InvalidDataError: the text looks like JSON and is broken.
         """
-        from memctl.extraction import conversations
         from memctl.extraction.proposals import ExtractReport
 
         now = now or times.utc_now()
+        reading = self.read(conversation, before=before, now=now, use_model=use_model, allow_secret=allow_secret)
+
+        def decide(view: View) -> tuple[Change, list[Extracted]]:
+            puts, result = self.learned(view, reading)
+            return Change(command, tuple(puts.values())), result
+
+        found = bool(reading.proposals)
+        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if found else []
+        return ExtractReport(tuple(result), reading.notes, reading.origin)
+
+    def read(
+        self,
+        conversation: str | Sequence[Utterance],
+        *,
+        before: Sequence[Utterance] = (),
+        now: datetime,
+        use_model: bool = True,
+        allow_secret: bool = False,
+    ) -> Reading:
+        """What a conversation tells about the user; nothing is written. Arguments and errors as for `run`."""
+        from memctl.extraction import conversations
+
         said = (
             conversations.parse(conversation, self._engine.user)
             if isinstance(conversation, str)
@@ -74,18 +114,24 @@ class Extraction:
         )
         proposals, origin, notes = self._proposals(said, before, now, use_model)
         proposals, withheld = _guarded(proposals, self._engine.secret_policy(allow_secret))
-        drawn = [_from(self._drawn(proposal, now), said, self._engine.user) for proposal in proposals]
+        user = self._engine.user
+        drawn = tuple(
+            tuple(_from(self._drawn(each, now), said, user) for each in (*proposal.before, proposal))
+            for proposal in proposals
+        )
         trashed = self._engine.storage.trashed() if proposals else []
-        refused = {each.memory.content for each in trashed if each.reason == REJECTED}
+        refused = frozenset(each.memory.content for each in trashed if each.reason == REJECTED)
+        return Reading(proposals, drawn, refused, now, origin, (*notes, *withheld, *self._unheard(said)))
 
-        def decide(view: View) -> tuple[Change, list[Extracted]]:
-            puts, result = learned(
-                view, proposals, drawn, refused, self._engine.settings.extract_threshold, now, self._engine.user
-            )
-            return Change(command, tuple(puts)), result
+    def learned(
+        self, view: View, reading: Reading, puts: Mapping[str, Memory] | None = None
+    ) -> tuple[dict[str, Memory], list[Extracted]]:
+        """The records to write, by id, and what becomes of each proposal.
 
-        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if proposals else []
-        return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
+        Args:
+            puts: what the same change writes already.
+        """
+        return learned(view, reading, puts or {}, self._engine.settings.extract_threshold, self._engine.user)
 
     def _proposals(
         self, said: Sequence[Utterance], before: Sequence[Utterance], now: datetime, use_model: bool
@@ -148,43 +194,58 @@ def _guarded(proposals: Sequence[Proposal], policy: str) -> tuple[tuple[Proposal
         try:
             content = sensitive.guarded(proposal.content, policy, f"a {proposal.kind}")
             value = sensitive.guarded(proposal.value, policy, f"a {proposal.kind}", name=proposal.key)
-            kept.append(replace(proposal, content=content, value=value))
+            kept.append(replace(proposal, content=content, value=value, before=_guarded(proposal.before, policy)[0]))
         except RefusedError as problem:
             notes.append(f"left out: {problem.message.partition(';')[0]} (--allow-secret keeps it)")
     return tuple(kept), tuple(notes)
 
 
 def learned(
-    view: View,
-    proposals: Sequence[Proposal],
-    drawn: Sequence[Memory],
-    refused: Set[str],
-    threshold: float,
-    now: datetime,
-    user: str,
-) -> tuple[list[Memory], list[Extracted]]:
-    """What becomes of each proposal, and the records to write.
+    view: View, reading: Reading, before: Mapping[str, Memory], threshold: float, user: str
+) -> tuple[dict[str, Memory], list[Extracted]]:
+    """The records to write, by id, and what becomes of each proposal.
 
     Args:
-        drawn: the record of each proposal.
-        refused: texts that a person rejected.
+        before: what the same change writes already.
     """
     from memctl.extraction.proposals import Extracted
 
-    puts: dict[str, Memory] = {}
+    puts, now = dict(before), reading.now
     results = []
-    for proposal, memory in zip(proposals, view.unused(drawn), strict=True):
+    for proposal, drawn in zip(reading.proposals, _with_ids(view, reading.drawn), strict=True):
+        *earlier, memory = drawn
         if memory.expires_at and memory.expires_at <= now:
             results.append(Extracted(proposal, EXPIRED))
-        elif memory.content in refused:
+        elif memory.content in reading.refused:
             results.append(Extracted(proposal, REJECTED))
         elif _recalled(view, memory, now):
             results.append(Extracted(proposal, RECALLED))
         elif outcome := _learn(view, proposal, memory, puts, threshold, now, user):
             changed, added = outcome
             puts |= {m.memory_id: m for m in changed}
+            puts |= _history(view, added.memory, earlier, puts, now)
             results.append(Extracted(proposal, added.outcome, added.memory, added.replaced))
-    return list(puts.values()), results
+    return puts, results
+
+
+def _with_ids(view: View, drawn: Sequence[Sequence[Memory]]) -> list[list[Memory]]:
+    """The records with new ids."""
+    fresh = iter(view.unused([memory for group in drawn for memory in group]))
+    return [[next(fresh) for _ in group] for group in drawn]
+
+
+def _history(
+    view: View, last: Memory, earlier: Sequence[Memory], puts: Mapping[str, Memory], now: datetime
+) -> dict[str, Memory]:
+    """What a conversation said of a fact first, as what its last value superseded; nothing of what is known."""
+    new = [m for m in earlier if not view.same_text(m.content) and all(m.content != one.content for one in puts.values())]
+    if not new:
+        return {}
+    ends = last.valid_from or now
+    ended = [replace(rules.superseded(m, last.memory_id, now), valid_to=max(ends, m.valid_from or ends)) for m in new]
+    ids = (m.memory_id for m in ended)
+    kept = replace(last, supersedes=tuple(dict.fromkeys((*last.supersedes, *ids))))
+    return {memory.memory_id: memory for memory in (*ended, kept)}
 
 
 def _learn(
