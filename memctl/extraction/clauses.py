@@ -284,10 +284,10 @@ _PRONOUN = r"^(?:(?:he|she|they|it)(?=(?:'s|'ve|'re)?\s)|[他她它]们?)"
 
 
 _BEGINS_EN = (
-    rf"(?:,? (?:and|but|while|whereas) (?:also )?|[,;] )(?P<who>{_KIN}(?= )|(?:i|we)(?='| )|(?-i:[A-Z][a-z]+)(?='s | (?:is|was|has|[a-z]+s) ))"
+    rf"(?:,? (?:and|but|while|whereas) (?:also )?|[,;] )(?P<who>{_KIN}(?= )|(?:i|we)(?='| ))"
 )
 _BEGINS_ZH = rf"[，,；;](?:而且?|但是?|不过)?(?P<who>{_KIN_ZH}|我(?!们?的?{{kin}}))"
-_POINTS_BACK = r"(?:he|she|him|her|his|they|them|their|it|there)|[他她它]|那[里儿边]"
+_POINTS_BACK = r"\b(?:he|she|him|her|his|they|them|their|it|there)\b|[他她它]|那[里儿边]"
 
 
 def by_subject(said: str) -> list[int]:

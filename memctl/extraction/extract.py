@@ -52,7 +52,7 @@ def rules(
         repaired, last, awaited = False, None, False
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
-        for said in (part for whole in own for part in _by_subject(whole, at, people)):
+        for said in (part for whole in own for part in _by_subject(whole, at)):
             proposals = _of_sentence(said, at, repaired, people)
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             statements_back = [one for message in recent for one in message]
@@ -134,7 +134,7 @@ def _own(said: Sentence, user: str) -> Sentence:
     return replace(clauses.read(reported.direct(said.text, (user,))), text=said.text) if named else said
 
 
-def _by_subject(said: Sentence, at: datetime, people: Set[str]) -> list[Sentence]:
+def _by_subject(said: Sentence, at: datetime) -> list[Sentence]:
     """A sentence, or its parts where each says something of its own of another person: "My son is five and I teach".
 
     A part that states nothing stays with the one before, so that none is lost.
@@ -145,7 +145,7 @@ def _by_subject(said: Sentence, at: datetime, people: Set[str]) -> list[Sentence
         return [said]
     kept, text = [0], said.text
     for start, end in pairwise([*clauses.by_subject(text), len(text)]):
-        states = (any(states_plainly(clauses.read(part), at, people)) for part in (text[kept[-1] : start], text[start:end]))
+        states = (any(states_plainly(clauses.read(part), at, frozenset())) for part in (text[kept[-1] : start], text[start:end]))
         if start and all(states):
             kept.append(start)
     return [said] if len(kept) == 1 else [clauses.read(part) for part in _parted(text, kept)]
