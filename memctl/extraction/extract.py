@@ -19,6 +19,7 @@ from memctl.extraction.changes import Change
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial
 from memctl.extraction.proposals import Proposal, Utterance, is_user
+from memctl.extraction.restated import contrasted, correction, restated
 from memctl.extraction.sayings import Found
 from memctl.extraction.stated import ALWAYS, asked_to_keep, proposed, states_plainly
 from memctl.extraction.taken_back import MESSAGES_BACK, Stated, corrected, revalued
@@ -57,16 +58,25 @@ def rules(
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             statements_back = [one for message in recent for one in message]
             instead = corrected(said, at, latest or earlier) or revalued(said, at, statements_back, answered)
+            text = said.text
             if instead:
                 kept.pop(instead[0].identity, None)
                 proposals = [_after(*instead)]
+            elif not any(one.corrects and one.key for one in proposals) and (
+                right := _restated(said, at, statements_back, answered, people)
+            ):
+                earlier_one, text, proposals = right
+                for one in earlier_one.proposals:
+                    kept.pop(one.identity, None)
             elif statements.points(said.text):  # to the sentence before, or to the next one
                 proposals = [asked_to_keep(last, last.text, at)] if last else []
                 awaited = not latest and not proposals
             elif awaited:
                 proposals, awaited = proposals or [asked_to_keep(said, said.text, at)], False
+            else:
+                proposals = _correcting(said, proposals, at, answered)
             latest += proposals
-            recent[-1].append(Stated(said.text, tuple(proposals)))
+            recent[-1].append(Stated(text, tuple(proposals)))
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
             repaired, last = corrections.announces(said.text), None if proposals else said
@@ -108,6 +118,41 @@ def _keep(kept: dict[tuple[str, ...], Proposal], proposal: Proposal) -> None:
         kept[*proposal.identity, clauses.squashed(proposal.content)] = proposal
     else:
         kept[proposal.identity] = _after(known, proposal) if known else proposal
+
+
+def _restated(
+    said: Sentence, at: datetime, statements_back: Sequence[Stated], answered: str, people: Set[str]
+) -> tuple[Stated, str, list[Proposal]] | None:
+    """The earlier statement that a correction changes, its text put right, and what that proposes."""
+    answers = answered.rstrip().endswith(("?", "？"))
+    found = restated(said, [one.text for one in statements_back], answers=answers)
+    if found is None or not (earlier := statements_back[found[0]]).proposals:
+        return None
+    right = found[1]
+    proposals = [*states_plainly(clauses.read(right), at, people)]
+    proposals = proposals or [replace(earlier.proposals[-1], key="", value=None, before=())]
+    denies = tuple(Denial(content=one.content) for one in earlier.proposals)
+    content = right if clauses.squashed(right) in clauses.squashed(said.text) else f"{right} ({said.text})"
+    first, *others = (
+        replace(one, content=said.text if content == right else content, said_at=at, corrects=True, denies=denies) for one in proposals
+    )
+    before = tuple(each for one in earlier.proposals for each in (*one.before, replace(one, before=())))
+    return earlier, right, [replace(first, before=before), *others]
+
+
+def _correcting(said: Sentence, proposals: list[Proposal], at: datetime, answered: str) -> list[Proposal]:
+    """The proposals of a sentence that may correct what was known before the conversation."""
+    if said.asks or said.conditional or said.certainty < 1 or any(one.key for one in proposals):
+        return proposals
+    opened, pair = bool(correction(said.text)), contrasted(said.text)
+    if pair and opened and not answered.rstrip().endswith(("?", "？")):
+        old, new = pair
+        fact = (kinds.FACT, phrases.at_work(said.text), 0.9, TAKEN_BACK)
+        return [Proposal(said.text, *fact, said_at=at, corrects=True, denies=(Denial(old=old, new=new),), tentative=True)]
+    return [replace(one, corrects=True) if opened and one.rule in _LASTING else one for one in proposals]
+
+
+_LASTING = (statements.STATEMENT, statements.HABIT, statements.DECISION)
 
 
 def _after(earlier: Proposal, later: Proposal) -> Proposal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ class Reading:
         refused: texts that a person rejected.
         now: when messages without a time were said.
         origin: `rules` or `model`.
+        heard: when each message was sent, by its id, of the conversation and of what was said before it.
     """
 
     proposals: tuple[Proposal, ...]
@@ -51,6 +52,7 @@ class Reading:
     now: datetime
     origin: str
     notes: tuple[str, ...] = ()
+    heard: Mapping[str, datetime] = field(default_factory=dict)
 
 
 class Extraction:
@@ -121,7 +123,8 @@ class Extraction:
         )
         trashed = self._engine.storage.trashed() if proposals else []
         refused = frozenset(each.memory.content for each in trashed if each.reason == REJECTED)
-        return Reading(proposals, drawn, refused, now, origin, (*notes, *withheld, *self._unheard(said)))
+        heard = {each.message: each.time or now for each in (*before, *said) if each.message}
+        return Reading(proposals, drawn, refused, now, origin, (*notes, *withheld, *self._unheard(said)), heard)
 
     def learned(
         self, view: View, reading: Reading, puts: Mapping[str, Memory] | None = None
@@ -220,7 +223,7 @@ def learned(
             results.append(Extracted(proposal, REJECTED))
         elif _recalled(view, memory, now):
             results.append(Extracted(proposal, RECALLED))
-        elif outcome := _learn(view, proposal, memory, puts, threshold, now, user):
+        elif outcome := _learn(view, proposal, memory, puts, threshold, reading, user):
             changed, added = outcome
             puts |= {m.memory_id: m for m in changed}
             puts |= _history(view, added.memory, earlier, puts, now)
@@ -249,12 +252,13 @@ def _history(
 
 
 def _learn(
-    view: View, proposal: Proposal, memory: Memory, puts: dict[str, Memory], threshold: float, now: datetime, user: str
+    view: View, proposal: Proposal, memory: Memory, puts: dict[str, Memory], threshold: float, read: Reading, user: str
 ) -> tuple[list[Memory], Added] | None:
     """A correction takes the place of what it takes back; a fact with a key must earn its place; the same text is
     counted; anything else is new. None for what takes back nothing that is known, and says nothing else."""
     from memctl.extraction import extract
 
+    now = read.now
     at = proposal.said_at or now
     there = [puts.get(m.memory_id, m) for m in view.same_text(memory.content)]
     there += [m for m in puts.values() if m.content == memory.content and m not in there]
@@ -268,10 +272,16 @@ def _learn(
         meant = _meant(view, proposal, memory, puts, now, user)
         if meant or proposal.tentative or (proposal.rule == extract.TAKEN_BACK and not memory.key):
             waiting = [m for m in _with_key(view, memory.category, memory.key, puts) if _waits(m, memory)]
-            return correcting.corrected(proposal, memory, meant, waiting, tuple(puts), threshold, now)
+            fresh = (*puts, *(m.memory_id for each in meant for m in each.memories if _was_said(m, at, read.heard)))
+            return correcting.corrected(proposal, memory, meant, waiting, fresh, threshold, now)
     if memory.key:
         return rules.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
     return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
+
+
+def _was_said(memory: Memory, at: datetime, heard: Mapping[str, datetime]) -> bool:
+    """Whether a memory is from a message of the conversation up to a time, however much later it was written."""
+    return any(name in heard and heard[name] <= at for name in listed(memory.metadata.get(SAID)))
 
 
 def _waits(known: Memory, memory: Memory) -> bool:
@@ -305,11 +315,23 @@ def _meant(
         rivals = [m for m in _with_key(view, memory.category, memory.key, puts) if m.status == ACTIVE]
         rivals += _stating(view, memory, now, user)
         meant.append(Meant(None, tuple(m for m in rivals if m.value != memory.value)))
+    elif proposal.corrects and not proposal.denies:
+        rivals = _contradicted(view, memory, now, user)
+        meant.append(Meant(Denial(loose=len(rivals) > 1), tuple(rivals)))
     for denial in proposal.denies:
         known = {m.memory_id: m for m in _led_to(view, denial, now)}
         known |= puts
         meant.append(Meant(denial, tuple(correcting.taken_back(denial, known.values(), user))))
     return [each for each in meant if each.memories]
+
+
+def _contradicted(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:
+    """The active memories without a key that exclude what a correction says."""
+    from memctl.conflicts import contradictions
+
+    near = [m for m in _holding(view, terms(memory.content), now, _OF_DENIAL) if m.status == ACTIVE and not m.key]
+    excluded = {each for found in contradictions.of_one(memory, near, (user,)) for each in found.ids}
+    return [m for m in near if m.memory_id in excluded]
 
 
 def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:
