@@ -30,8 +30,8 @@ _OPENING = (
 _LINKS = r"^(?:(?:it's|it is|that's|in|on|at|to|by|from|with|a|an|the|my)\s+)+|^(?:应该)?(?:住在|是|叫|在)?"
 _VALUE = r"[^,，。]{1,40}?"
 _CONTRASTS = (
-    rf"^(?P<y>{_VALUE}), (?:and )?not (?P<x>{_VALUE})$",
-    rf"^(?:it's |it is |that's )?not (?P<x>{_VALUE}), ?(?:but |it's |it is |rather )?(?P<y>{_VALUE})$",
+    rf"^(?P<y>{_VALUE}), (?:and )?not (?!just\b|only\b|yet\b|sure\b)(?P<x>{_VALUE})$",
+    rf"^(?:it's |it is |that's )?not (?!just\b|only\b)(?P<x>{_VALUE}), ?(?:but |it's |it is |rather )?(?P<y>{_VALUE})$",
     rf"^(?P<y>{_VALUE})[，,](?:而)?不是(?P<x>{_VALUE})$",
     rf"^(?:并)?不是(?P<x>{_VALUE})[，,](?:而|应该)?(?:是|叫)?(?P<y>{_VALUE})$",
 )

@@ -228,7 +228,7 @@ OUTDATED_SHARE = 0.15
 """The share of its score that an outdated fact loses, unless the question is about the past too."""
 
 
-SUBJECT_SHARE = 0.15
+SUBJECT_SHARE = 0.3
 """The share of its score that a hit loses if it is about somebody else than the question."""
 
 

@@ -19,7 +19,7 @@ _KIN = (
 )
 _KIN_ZH = (
     r"(?:老公|老婆|妻子|丈夫|太太|爱人|对象|女朋友|男朋友|女友|男友|未婚[妻夫]|妈妈?|爸爸?|母亲|父亲|父母|公公|婆婆|岳[父母]|丈母娘|"
-    r"哥哥?|姐姐?|弟弟?|妹妹?|儿子|女儿|孩子|爷爷|奶奶|外[公婆]|姥[姥爷]|叔叔?|舅舅?|阿姨|姑姑?|姨妈?|表[哥姐弟妹]|堂[哥姐弟妹]|侄[子女]|外甥女?|"
+    r"哥哥?|姐姐?|弟弟?|妹妹?|儿子|女儿|孩子|爷爷|奶奶|外[公婆]|姥[姥爷]|叔叔?|舅舅?|阿姨|姑姑?|姨妈?|婶婶?|伯[父母伯]|嫂子?|姐夫|妹夫|表[哥姐弟妹]|堂[哥姐弟妹]|侄[子女]|外甥女?|"
     r"家人|室友|老板|领导|上司|组长|同事|同学|朋友|闺蜜|邻居|亲戚|导师|老师|徒弟|学生|客户|病人|房东)"
 )
 _ANOTHER = rf"\b(?:my|our|his|her|their|the|\w+'s) (?:[\w-]+ ){{0,2}}?{_KIN}\b|{_KIN_ZH}"
@@ -27,6 +27,9 @@ _ANOTHER = rf"\b(?:my|our|his|her|their|the|\w+'s) (?:[\w-]+ ){{0,2}}?{_KIN}\b|{
 _OWN_EN = r"^(?:(?:so|and|but|hey|well|ok|okay)\b[ ,]*)*(?:where|what|which|when|how|whom?|do|does|did|am|is|are|was|can)\b.*\b(?:i|my|mine)\b"
 _OWN_ZH = r"我(?!们|家?的?" + _KIN_ZH + r")[^。！]*(?:哪|什么|几|多少|多大|谁|怎么|吗|呢|何时)|(?:哪|什么|几|多少|多大)[^。！]*我(?!们)"
 """Questions of somebody about themselves, if they name nobody else."""
+
+_MORE = r"\b(?:should|could|would|can|shall|might)\b|[?？，；;].*\w|, (?:and|also)\b|应该|能不能|可以"
+"""Asks for advice, or for several things."""
 
 _LONGEST_QUESTION = 80
 """Characters; a longer text tells something, and asks about that."""
@@ -77,7 +80,7 @@ def subject_of(question: str) -> Subject:
     if match := _pattern(_WHO).search(text):
         return Subject(name=next(filter(None, match.groups())))
     own = _pattern(_OWN_EN).search(text) or _pattern(_OWN_ZH).search(text)
-    if not own or _pattern(_ANOTHER).search(text):
+    if not own or _pattern(_ANOTHER).search(text) or _pattern(_MORE).search(text):
         return Subject()
     return Subject(own=True, words=frozenset(term for term in terms(text) if not is_stop(term)))
 
@@ -108,7 +111,7 @@ def introduces(text: str, name: str) -> bool:
     """Whether a text says who somebody is."""
     named = re.escape(name)
     forms = (
-        rf"(?<!\w){named}(?:,| is| was|'s| \w+,?)? (?:(?:is|was) )?(?:my|our|his|her|their|the|an?|\w+'s) ",
+        rf"(?<!\w){named}(?-i: [A-Z]\w+)?(?:,| is| was|'s) (?:my|our|his|her|their|the|an?|\w+'s) ",
         rf"\b(?:{_KIN}|{_ENDS_IN_ER})(?:'s name is| is called| is named| is| was| called| named|,)? {named}(?!\w)",
         rf"(?:叫做?|名叫|姓名是){named}|{named}(?:是|，)|{_KIN_ZH}(?:是|，)?{named}|[师员长生]{named}",
     )
