@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import combinations
 from typing import Any
 
 from memctl.context.assemble import ANSWER, GUIDE, MessageInfo, Piece
@@ -240,6 +241,20 @@ def _contradicted(memory: Memory, older: Memory, newer: Memory) -> str:
 def _quoted(memory: Memory) -> str:
     day = f"{memory.when:%Y-%m-%d}: " if memory.when else ""
     return day + shortened(memory.content, LONGEST_QUOTED)
+
+
+def worded_alike(memories: Iterable[Memory]) -> list[Memory]:
+    """The facts of which another has a good share of the words: only these are compared."""
+    facts = [(memory, _content_words(memory.content)) for memory in memories if kinds.kind(memory.kind).contradicts]
+    near: dict[str, Memory] = {}
+    for (one, words), (other, others) in combinations(facts, 2):
+        if len(words & others) >= max(1.0, ALIKE * min(len(words), len(others))):
+            near |= {one.memory_id: one, other.memory_id: other}
+    return [*near.values()]
+
+
+ALIKE = 0.4
+"""The share of the content words of the shorter of two memories from which they are compared."""
 
 
 def newer_first(pieces: Iterable[Piece], contradicting: Sequence[tuple[Memory, Memory]]) -> list[Piece]:

@@ -344,11 +344,12 @@ class Contexts:
 
     def _contradicting(self, memories: Sequence[Memory], now: datetime) -> list[tuple[Memory, Memory]]:
         """The pairs of memories that seem to contradict each other, the older first."""
-        from memctl.conflicts import contradictions
+        alike = evidence.worded_alike({m.memory_id: m for m in memories if not evidence.is_passage(m)}.values())
+        if not alike:
+            return []
+        from memctl.conflicts import contradictions  # its word lists take as long to load as a whole context
 
-        facts = {m.memory_id: m for m in memories if contradictions.may_conflict(m) and not evidence.is_passage(m)}
-        found = contradictions.find(facts.values(), now, (self._engine.user,)) if len(facts) > 1 else []
-        return [(one.first, one.second) for one in found]
+        return [(one.first, one.second) for one in contradictions.find(alike, now, (self._engine.user,))]
 
     def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
         """The messages after those that are shown, or that a shown memory was derived from."""

@@ -336,6 +336,7 @@ def states(content: str, user: str) -> list[Found]:
 _THIRD_PERSON = (
     (r"^(?:the )?(?:user|{user})(?:'s| is) (?=\w)(?!name\b|sister\b|brother\b)", "I'm "),
     (r"^(?:the )?(?:user|{user}) (?=(?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak)s\b)", "I "),
+    (r"^(?=(?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak)s\b)", "I "),
     (r"^(I (?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak))s\b", r"\1"),
     (r"^(?:用户|{user})(?=[住在是叫喜不对])", "我"),
 )
