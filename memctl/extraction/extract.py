@@ -28,6 +28,9 @@ from memctl.extraction.words import worded
 LONGEST_MESSAGE = 50_000
 """Characters of one message that are looked at; what a person says about themselves is in far fewer."""
 
+LOOKED_BACK = 9
+"""How many messages of the user, itself included, a correction that names the old value looks back over."""
+
 _ECHO_FROM = 12
 """Letters from which a sentence that another wrote before counts as repeated, not as said."""
 
@@ -44,7 +47,7 @@ def rules(
     """
     kept: dict[tuple[str, ...], Proposal] = {}
     latest: list[Proposal] = []  # of this message and the user's one before
-    recent: deque[list[Stated]] = deque(maxlen=MESSAGES_BACK)
+    recent: deque[list[Stated]] = deque(maxlen=LOOKED_BACK)
     people: set[str] = set()
     everything, heard = [*before, *conversation], len(before)
     for number, utterance, own in _own_sentences(everything, user):
@@ -56,14 +59,15 @@ def rules(
         for said in (part for whole in own for part in _by_subject(whole, at)):
             proposals = _of_sentence(said, at, repaired, people)
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
-            statements_back = [one for message in recent for one in message]
-            instead = corrected(said, at, latest or earlier) or revalued(said, at, statements_back, answered)
+            near = [one for message in [*recent][-MESSAGES_BACK:] for one in message]
+            far = [one for message in [*recent][:-MESSAGES_BACK] for one in message]
+            instead = corrected(said, at, latest or earlier) or revalued(said, at, near, answered)
             text = said.text
             if instead:
                 kept.pop(instead[0].identity, None)
                 proposals = [_after(*instead)]
             elif not any(one.corrects and one.key for one in proposals) and (
-                right := _restated(said, at, statements_back, answered, people)
+                right := _restated(said, at, far, near, answered, people)
             ):
                 earlier_one, text, proposals = right
                 for one in earlier_one.proposals:
@@ -121,12 +125,12 @@ def _keep(kept: dict[tuple[str, ...], Proposal], proposal: Proposal) -> None:
 
 
 def _restated(
-    said: Sentence, at: datetime, statements_back: Sequence[Stated], answered: str, people: Set[str]
+    said: Sentence, at: datetime, far: Sequence[Stated], near: Sequence[Stated], answered: str, people: Set[str]
 ) -> tuple[Stated, str, list[Proposal]] | None:
     """The earlier statement that a correction changes, its text put right, and what that proposes."""
     answers = answered.rstrip().endswith(("?", "？"))
-    found = restated(said, [one.text for one in statements_back], answers=answers)
-    if found is None or not (earlier := statements_back[found[0]]).proposals:
+    found = restated(said, [one.text for one in (*far, *near)], len(far), answers=answers)
+    if found is None or not (earlier := [*far, *near][found[0]]).proposals:
         return None
     right = found[1]
     proposals = [*states_plainly(clauses.read(right), at, people)]

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memctl.core.text.language import has_chinese
-from memctl.extraction import clauses, corrections
+from memctl.extraction import corrections
+from memctl.extraction.bare_values import values
 from memctl.extraction.changes import plainly
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import replaced_value
@@ -19,19 +20,21 @@ from memctl.extraction.words import worded
 LONGEST = 160
 """Characters; a longer sentence says more than one thing, and more than a correction."""
 
-_TRAILING = r"[,，]?\s*(?:i mean(?:t)?|sorry|actually|rather|my mistake|you got (?:that|it) wrong|that was wrong|才对|我说错了|说错了)\W*$"
+_TRAILING = r"[,，]?\s*(?:i mean(?:t)?|sorry|actually|rather|my mistake|you got (?:that|it) wrong|that was wrong|才对|我?(?:刚才|之前)?[说写记搞弄]错了)\W*$"
 _AMID = r",? (?:actually|sorry|i mean)\b,?(?= )"
 _OPENING = (
     r"^\W*(?:(?:oh|ah|uh|um|hm+|well|ok|okay|and|but|so)\b[\s,.!—–-]*)*(?:(?:no|nope|nah|wait|hold on|hang on|sorry|oops|actually|correction|"
-    r"rather|scratch that|my mistake|my bad|i (?:misspoke|mistyped|was wrong|meant|mean)|(?:that|this|it)(?:'s| is| was) (?:wrong|not right|incorrect|outdated|out of date)|"
+    r"rather|scratch that|my mistake|my bad|i (?:misspoke|mistyped|was wrong|meant|mean|mixed (?:that|it|this|them) up)|(?:that|this|it)(?:'s| is| was) (?:wrong|not right|incorrect|outdated|out of date)|"
     r"you (?:got|have|had) (?:that|it) wrong|make that|it should be)\b[\s,.!:;—–-]*)+"
     r"|^\W*(?:[哦啊嗯呃哎]|等等|等一下|抱歉|不好意思|对不起)?[，,。\s]*(?:(?:不对|不是(?=[，,])|错了|更正一下|更正|纠正一下|纠正|其实|我?(?:刚才|之前)?[说打写记搞弄]错了?|你[说记搞弄]错了)[，,。：:\s]*)+"
 )
-_LINKS = r"^(?:(?:it's|it is|that's|in|on|at|to|by|from|with|a|an|the|my)\s+)+|^(?:应该)?(?:住在|是|叫|在)?"
+_LINKS = r"^(?:(?:(?:he|she|they|we|i|it) (?:moved|changed|switched|pushed|set) (?:it|that|this) to|it's|it is|that's|in|on|at|to|by|from|with|a|an|the|my)\s+)+|^(?:应该)?(?:住在|是|叫|在)?"
 _VALUE = r"[^,，。]{1,40}?"
 _CONTRASTS = (
     rf"^(?P<y>{_VALUE}), (?:and )?not (?!just\b|only\b|yet\b|sure\b)(?P<x>{_VALUE})$",
     rf"^(?:it's |it is |that's )?not (?!just\b|only\b)(?P<x>{_VALUE}), ?(?:but |it's |it is |rather )?(?P<y>{_VALUE})$",
+    rf"^i (?:said|wrote|told you) (?P<x>{_VALUE}),? (?:but )?(?:it's|it is|i meant|it should be) (?P<y>{_VALUE})$",
+    rf"^我(?:刚才|之前)?(?:说|写)(?:的是|成|了)?(?P<x>{_VALUE})[，,](?:其实|应该|但)*是(?P<y>{_VALUE})$",
     rf"^(?P<y>{_VALUE})[，,](?:而)?不是(?P<x>{_VALUE})$",
     rf"^(?:并)?不是(?P<x>{_VALUE})[，,](?:而|应该)?(?:是|叫)?(?P<y>{_VALUE})$",
 )
@@ -40,8 +43,8 @@ _OWN = r"^(?:i|we|my|our|he|she|they|you)\b|^[我你他她]"
 _NUMBER = r"\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBER_ZH = r"\d+|[零一二两三四五六七八九十百]+"
 _COUNTED = (
-    rf"^(?:(?:i have|we have|it's|there are) )?(?P<number>{_NUMBER}) (?P<unit>[a-z]+)$"
-    rf"|^(?:是|应该是|在)?(?P<zh>{_NUMBER_ZH})(?P<measure>[^\d，。\s]{{1,2}})$"
+    rf"^(?:i have |we have |it's |there are |(?:the|our|my) (?P<frame>[\w -]{{3,30}}?) (?:is|are|takes|costs|lasts) )?(?P<number>{_NUMBER}) ?(?P<unit>[a-z]+)$"
+    rf"|^(?P<of>[^，是\d]{{2,12}})?(?:应该)?(?:是|在)?\s?(?P<zh>{_NUMBER_ZH})\s?(?P<measure>[^\d，。\s]{{1,2}})$"
 )
 
 
@@ -59,42 +62,59 @@ def contrasted(text: str) -> tuple[str, str] | None:
     return contrast(correction(text) or text.strip(" .!。！")) if len(text) <= LONGEST else None
 
 
-def restated(said: Sentence, earlier: Sequence[str], *, answers: bool = False) -> tuple[int, str] | None:
+def restated(said: Sentence, earlier: Sequence[str], near: int = 0, *, answers: bool = False) -> tuple[int, str] | None:
     """The place of the last earlier sentence that a correction changes, and that sentence put right.
 
     Args:
         earlier: the user's sentences, oldest first.
+        near: the place from which on they are near; of those before, the correction must name the old value.
         answers: the correction may only answer a question; then it must name the old value.
     """
     if said.asks or said.conditional or said.certainty < 1 or corrections.jokes(said.text):
         return None
     plain = correction(said.text) or ("" if answers or not contrasted(said.text) else said.text.strip(" .!。！"))
-    if not plain or corrections.excepted(plain):
+    if not plain:
         return None
     for at in range(len(earlier) - 1, -1, -1):
         before = earlier[at].strip(" .!。！")
-        if len(before) <= LONGEST and (right := next(_ways(plain, before, answers), "")):
+        if len(before) <= LONGEST and (right := next(_ways(plain, before, answers or at < near), "")):
             return at, right
     return None
 
 
-def _ways(plain: str, before: str, answers: bool) -> Iterator[str]:
-    """The earlier sentence with what the correction changes, by each way that fits."""
+def _ways(plain: str, before: str, only_named: bool) -> Iterator[str]:
+    """The earlier sentence with what the correction changes, by each way that fits.
+
+    Args:
+        only_named: only where the old value is named.
+    """
     if pair := contrast(plain):
         yield from filter(None, (_exchanged(before, *pair),))
         plain = re.split(r"[,，](?: and)? ?(?:not |而?不是)", plain)[0]
-    if answers or has_chinese(plain) != has_chinese(before):
+    if only_named or corrections.excepted(plain) or has_chinese(plain) != has_chinese(before):
         return
     yield from filter(None, (_of_subject(plain, before), _with_number(plain, before), _in_one_spot(plain, before)))
 
 
 def contrast(plain: str) -> tuple[str, str] | None:
-    """The old and the new value of a correction that says nothing else."""
+    """The old and the new value of a correction that says which one holds instead of which."""
     for form in _CONTRASTS:
-        if (match := plainly(form).match(plain)) and not plainly(_OWN).match(match["y"]):
-            old, new = (plainly(_LINKS).sub("", match[name].strip()) for name in "xy")
-            return (old, new) if old and new and old != new else None
+        if match := plainly(form).match(plain):
+            old, new = (plainly(_LINKS).sub("", text) for text in (match["x"], plainly(_FRAME).sub("", match["y"])))
+            new = _alone(new, old)
+            return (old, new) if old and new and old != new and not plainly(_OWN).match(new) else None
     return None
+
+
+_FRAME = r"^(?:the|our|my|\w+'s) [^,]{1,30}? (?:is|are|was|were) (?:on |at |in )?|^[^，是]{2,12}是"
+"""What a new value is the value of: "the pH is 7.6, not 7.2"."""
+
+
+def _alone(new: str, old: str) -> str:
+    """The new value without what follows it, if both are a day, a time or a number: 周四 of 周四下午, for 周三."""
+    kinds = {kind for kind, text in values(old) if text == old.casefold()}
+    alike = [text for kind, text in values(new) if kind in kinds]
+    return alike[0] if has_chinese(new) and len(alike) == 1 else new
 
 
 def _exchanged(before: str, old: str, new: str) -> str:
@@ -128,12 +148,18 @@ def _has_more(text: str) -> bool:
 def _with_number(plain: str, before: str) -> str:
     """The earlier sentence with another number of the same: three cats for two cats, 五楼 for 三楼."""
     match = plainly(_COUNTED).match(plain)
-    if match is None:
+    if match is None or not _same_thing(match["frame"] or match["of"] or "", before):
         return ""
     number, unit = match["number"] or match["zh"], match["unit"] or match["measure"]
-    form = rf"(?<!\w)(?:{_NUMBER})(?= {re.escape(unit)}\b)" if match["unit"] else rf"(?:{_NUMBER_ZH})(?={re.escape(unit)})"
+    form = rf"(?<!\w)(?:{_NUMBER})(?= ?{re.escape(unit)}\b)" if match["unit"] else rf"(?:{_NUMBER_ZH})(?=\s?{re.escape(unit)})"
     found = re.findall(form, before, re.IGNORECASE)
     return re.sub(form, number.lower(), before, flags=re.IGNORECASE) if len(found) == 1 else ""
+
+
+def _same_thing(frame: str, before: str) -> bool:
+    """Whether the earlier sentence names what a correction gives a number of."""
+    words = [frame[at : at + 2] for at in range(len(frame) - 1)] if has_chinese(frame) else frame.split()
+    return not frame or any(word.casefold() in before.casefold() for word in words if len(word) > 1)
 
 
 _MOST_WORDS, _LEAST_COMMON = 4, 2
