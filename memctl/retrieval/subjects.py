@@ -41,7 +41,7 @@ _WHO = (
 )
 
 _CLAUSE = r"[.!?;,:\n。！？；，：]+|\s(?:and|but|while|whereas)\s"
-_ENDS_IN_ER = r"(?!(?:after|never|over|under|her|other|another|either|whether|ever|later|for|or|nor|before|remember)\b)[\w-]+(?:er|or|ist|ian|man|woman|ant|nurse|coach|chef)"
+_ENDS_IN_ER = r"(?!(?:after|never|over|under|her|other|another|either|whether|ever|later|for|or|nor|before|remember)\b)[\w-]{1,30}(?:er|or|ist|ian|man|woman|ant|nurse|coach|chef)"
 
 
 @cache
