@@ -264,9 +264,7 @@ def newer_first(pieces: Iterable[Piece], contradicting: Sequence[tuple[Memory, M
         old, new = by_name.get(older.memory_id), by_name.get(newer.memory_id)
         if old and new and _place(old) <= _place(new):
             ahead = old.weight + _AHEAD
-            by_name[new.name] = replace(
-                new, section=old.section, priority=old.priority, part=old.part, weight=ahead
-            )
+            by_name[new.name] = replace(new, section=old.section, priority=old.priority, part=old.part, weight=ahead)
     return [*by_name.values()]
 
 

@@ -283,9 +283,7 @@ _RELATIVE = rf"(?<!\w)({_KIN}(?: {_NAME})?),? who (?=(?:'s|is|has|can't|never|on
 _PRONOUN = r"^(?:(?:he|she|they|it)(?=(?:'s|'ve|'re)?\s)|[他她它]们?)"
 
 
-_BEGINS_EN = (
-    rf"(?:,? (?:and|but|while|whereas) (?:also )?|[,;] )(?P<who>{_KIN}(?= )|(?:i|we)(?='| ))"
-)
+_BEGINS_EN = rf"(?:,? (?:and|but|while|whereas) (?:also )?|[,;] )(?P<who>{_KIN}(?= )|(?:i|we)(?='| ))"
 _BEGINS_ZH = rf"[，,；;](?:而且?|但是?|不过)?(?P<who>{_KIN_ZH}|我(?!们?的?{{kin}}))"
 _POINTS_BACK = r"\b(?:he|she|him|her|his|they|them|their|it|there)\b|[他她它]|那[里儿边]"
 

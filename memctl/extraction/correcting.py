@@ -269,7 +269,9 @@ class Meant:
         denial = self.denial
         if denial is None:
             return False
-        vague = denial.is_bare and bool(kinds_of(denial.old)) and any(not isinstance(m.value, str) for m in self.memories)
+        vague = (
+            denial.is_bare and bool(kinds_of(denial.old)) and any(not isinstance(m.value, str) for m in self.memories)
+        )
         return denial.loose or vague or (not denial.universal and len(self.memories) > 1)
 
 

@@ -138,7 +138,8 @@ def _restated(
     denies = tuple(Denial(content=one.content) for one in earlier.proposals)
     content = right if clauses.squashed(right) in clauses.squashed(said.text) else f"{right} ({said.text})"
     first, *others = (
-        replace(one, content=said.text if content == right else content, said_at=at, corrects=True, denies=denies) for one in proposals
+        replace(one, content=said.text if content == right else content, said_at=at, corrects=True, denies=denies)
+        for one in proposals
     )
     before = tuple(each for one in earlier.proposals for each in (*one.before, replace(one, before=())))
     return earlier, right, [replace(first, before=before), *others]
@@ -152,7 +153,9 @@ def _correcting(said: Sentence, proposals: list[Proposal], at: datetime, answere
     if pair and opened and not answered.rstrip().endswith(("?", "？")):
         old, new = pair
         fact = (kinds.FACT, phrases.at_work(said.text), 0.9, TAKEN_BACK)
-        return [Proposal(said.text, *fact, said_at=at, corrects=True, denies=(Denial(old=old, new=new),), tentative=True)]
+        return [
+            Proposal(said.text, *fact, said_at=at, corrects=True, denies=(Denial(old=old, new=new),), tentative=True)
+        ]
     return [replace(one, corrects=True) if opened and one.rule in _LASTING else one for one in proposals]
 
 
@@ -194,13 +197,18 @@ def _by_subject(said: Sentence, at: datetime) -> list[Sentence]:
         return [said]
     kept, text = [0], said.text
     for start, end in pairwise([*clauses.by_subject(text), len(text)]):
-        states = (any(states_plainly(clauses.read(part), at, frozenset())) for part in (text[kept[-1] : start], text[start:end]))
+        states = (
+            any(states_plainly(clauses.read(part), at, frozenset()))
+            for part in (text[kept[-1] : start], text[start:end])
+        )
         if start and all(states):
             kept.append(start)
     return [said] if len(kept) == 1 else [clauses.read(part) for part in _parted(text, kept)]
 
 
-_JOINT = re.compile(r"[,;\s]*(?:\b(?:and|but|while|whereas)(?: also)?)?\s*$|[，；,;]*(?:而且?|但是?|不过)?$", re.IGNORECASE)
+_JOINT = re.compile(
+    r"[,;\s]*(?:\b(?:and|but|while|whereas)(?: also)?)?\s*$|[，；,;]*(?:而且?|但是?|不过)?$", re.IGNORECASE
+)
 
 
 def _parted(text: str, starts: Sequence[int]) -> list[str]:

@@ -151,7 +151,11 @@ def _with_number(plain: str, before: str) -> str:
     if match is None or not _same_thing(match["frame"] or match["of"] or "", before):
         return ""
     number, unit = match["number"] or match["zh"], match["unit"] or match["measure"]
-    form = rf"(?<!\w)(?:{_NUMBER})(?= ?{re.escape(unit)}\b)" if match["unit"] else rf"(?:{_NUMBER_ZH})(?=\s?{re.escape(unit)})"
+    form = (
+        rf"(?<!\w)(?:{_NUMBER})(?= ?{re.escape(unit)}\b)"
+        if match["unit"]
+        else rf"(?:{_NUMBER_ZH})(?=\s?{re.escape(unit)})"
+    )
     found = re.findall(form, before, re.IGNORECASE)
     return re.sub(form, number.lower(), before, flags=re.IGNORECASE) if len(found) == 1 else ""
 

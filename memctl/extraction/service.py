@@ -241,7 +241,9 @@ def _history(
     view: View, last: Memory, earlier: Sequence[Memory], puts: Mapping[str, Memory], now: datetime
 ) -> dict[str, Memory]:
     """What a conversation said of a fact first, as what its last value superseded; nothing of what is known."""
-    new = [m for m in earlier if not view.same_text(m.content) and all(m.content != one.content for one in puts.values())]
+    new = [
+        m for m in earlier if not view.same_text(m.content) and all(m.content != one.content for one in puts.values())
+    ]
     if not new:
         return {}
     ends = last.valid_from or now

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -25,7 +24,11 @@ _KIN_ZH = (
 _ANOTHER = rf"\b(?:my|our|his|her|their|the|\w+'s) (?:[\w-]+ ){{0,2}}?{_KIN}\b|{_KIN_ZH}"
 
 _OWN_EN = r"^(?:(?:so|and|but|hey|well|ok|okay)\b[ ,]*)*(?:where|what|which|when|how|whom?|do|does|did|am|is|are|was|can)\b.*\b(?:i|my|mine)\b"
-_OWN_ZH = r"我(?!们|家?的?" + _KIN_ZH + r")[^。！]*(?:哪|什么|几|多少|多大|谁|怎么|吗|呢|何时)|(?:哪|什么|几|多少|多大)[^。！]*我(?!们)"
+_OWN_ZH = (
+    r"我(?!们|家?的?"
+    + _KIN_ZH
+    + r")[^。！]*(?:哪|什么|几|多少|多大|谁|怎么|吗|呢|何时)|(?:哪|什么|几|多少|多大)[^。！]*我(?!们)"
+)
 """Questions of somebody about themselves, if they name nobody else."""
 
 _MORE = r"\b(?:should|could|would|can|shall|might)\b|[?？，；;].*\w|, (?:and|also)\b|应该|能不能|可以"
@@ -104,7 +107,10 @@ def _begins_with_another(clause: str) -> bool:
 
 
 def _begins_with_own(clause: str) -> bool:
-    return _pattern(r"^\W*(?:\w+ ){0,3}?(?:i|i'\w+|we|we'\w+|my|our|user)\b|^[^我]{0,6}(?:我|用户)").search(clause) is not None
+    return (
+        _pattern(r"^\W*(?:\w+ ){0,3}?(?:i|i'\w+|we|we'\w+|my|our|user)\b|^[^我]{0,6}(?:我|用户)").search(clause)
+        is not None
+    )
 
 
 def introduces(text: str, name: str) -> bool:

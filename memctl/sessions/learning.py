@@ -78,7 +78,9 @@ class Learning(Windows):
         """
         now = now or times.utc_now()
         waiting = groupby(self._storage.waiting(session_id), key=itemgetter(0))
-        return [one for owner, group in waiting for one in self._learn(owner, [name for _, name in group], use_model, now)]
+        return [
+            one for owner, group in waiting for one in self._learn(owner, [name for _, name in group], use_model, now)
+        ]
 
     def _learn_without_model(self, sessions: Sequence[str], now: datetime) -> None:
         """Learn by rules from the queue, so that a new session has the memories. If a language model is configured,

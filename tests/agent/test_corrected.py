@@ -20,7 +20,9 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
         yield found
 
 
-def say(store: MemoryStore, *texts: str, session: str = "main", learned_after: timedelta = timedelta(seconds=1)) -> None:
+def say(
+    store: MemoryStore, *texts: str, session: str = "main", learned_after: timedelta = timedelta(seconds=1)
+) -> None:
     """Messages of the user, ten seconds apart, each with an answer after which it is learned."""
     with AgentMemory(store, session_id=session, background=False) as memory:
         for number, text in enumerate(texts):

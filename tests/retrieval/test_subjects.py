@@ -46,7 +46,15 @@ def test_what_is_about_the_subject_comes_first(tmp_path: Path, question: str, fi
 
 @pytest.mark.parametrize(
     "question",
-    ["Where does my mother live?", "What should I cook?", "我妈妈住在哪里？", "Who is on call?", "Who is she?", "谁说的？", "deploy"],
+    [
+        "Where does my mother live?",
+        "What should I cook?",
+        "我妈妈住在哪里？",
+        "Who is on call?",
+        "Who is she?",
+        "谁说的？",
+        "deploy",
+    ],
 )
 def test_other_questions_have_no_subject(question: str) -> None:
     assert subject_of(question) == Subject()

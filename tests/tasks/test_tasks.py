@@ -674,7 +674,10 @@ def test_an_end_that_was_undone_counts_once(store):
 
     for before, after in zip((*closed.recoveries,), (*again.recoveries,), strict=True):
         assert (after.memory.mentions, after.memory.confidence) == (before.memory.mentions, before.memory.confidence)
-    assert (again.strategy.mentions, again.strategy.confidence) == (closed.strategy.mentions, closed.strategy.confidence)
+    assert (again.strategy.mentions, again.strategy.confidence) == (
+        closed.strategy.mentions,
+        closed.strategy.confidence,
+    )
 
 
 def test_a_step_that_was_not_taken_is_no_advice(store):
