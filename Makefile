@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 FRAMEWORKS := .venv-frameworks
 BROWSER := .venv-browser
+PEER := .venv-peer
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo demo-postgres test test-frameworks test-web guarantees torture check bench bench-recall bench-agent docs dist
-.PHONY: clean
+.PHONY: demo demo-postgres test test-frameworks test-web guarantees torture check bench bench-postgres bench-recall
+.PHONY: bench-agent docs dist clean
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
@@ -54,6 +55,16 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.speed
 	$(BIN)/python -m bench.life
 
+# A database of a million memories beside folders, and LangGraph's PostgresStore in it: a quarter of an hour, 12 GB of disk.
+# ARGS as for `python -m bench.postgres`: make bench-postgres ARGS=--write
+bench-postgres: $(STAMP) $(PEER)/.installed
+	$(BIN)/python -m bench.postgres --peer $(PEER)/bin/python $(ARGS)
+
+$(PEER)/.installed:
+	$(PYTHON) -m venv --clear $(PEER)
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check langgraph-checkpoint-postgres 'psycopg[binary]'
+	@touch $@
+
 # DATA is a folder with NAME/memories.jsonl and NAME/questions.jsonl; see docs/benchmarks.md.
 bench-recall: $(STAMP)
 	$(BIN)/python -m bench.recall $(DATA)
@@ -70,7 +81,7 @@ dist: $(STAMP)
 	@$(BIN)/python scripts/dist.py
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) $(BROWSER) build dist *.egg-info .demo
+	rm -rf $(VENV) $(FRAMEWORKS) $(BROWSER) $(PEER) build dist *.egg-info .demo
 
 $(STAMP): pyproject.toml requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memctl needs Python 3.11 or newer; name one: make PYTHON=python3.12")'

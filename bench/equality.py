@@ -25,12 +25,12 @@ CLOSE = 1e-6
 def stores_of(data: Path) -> Iterator[tuple[str, list[dict], list[str]]]:
     """Each store of a data set with its lines and questions."""
     lines = [json.loads(line) for line in (data / "memories.jsonl").read_text("utf-8").splitlines()]
-    asked = [json.loads(line) for line in (data / "questions.jsonl").read_text("utf-8").splitlines()]
+    questions = [json.loads(line) for line in (data / "questions.jsonl").read_text("utf-8").splitlines()]
     for name in dict.fromkeys(line["store"] for line in lines):
         yield (
             name,
             [line for line in lines if line["store"] == name],
-            [each["question"] for each in asked if each["store"] == name],
+            [each["question"] for each in questions if each["store"] == name],
         )
 
 
@@ -63,16 +63,16 @@ def main() -> int:
         os.environ["XDG_CACHE_HOME"] = str(root / "cache")
         with database("", root) as place:
             for number, name in enumerate(names):
-                found = compare(options, name, root / f"folders-{number}", place.program, number)
-                print(f"{name}: {', '.join(f'{many} {what}' for what, many in found.most_common())}", flush=True)
-                differing += found.total() - found["equal"]
+                counts = compare(options, name, root / f"folders-{number}", place.program, number)
+                print(f"{name}: {', '.join(f'{many} {what}' for what, many in counts.most_common())}", flush=True)
+                differing += counts.total() - counts["equal"]
     return 1 if differing else 0
 
 
 def compare(options: argparse.Namespace, name: str, root: Path, address: str, number: int) -> Counter[str]:
     """How the answers of one data set compare."""
-    found: Counter[str] = Counter()
-    for at, (_, lines, asked) in enumerate(stores_of(options.data / name)):
+    counts: Counter[str] = Counter()
+    for at, (_, lines, questions) in enumerate(stores_of(options.data / name)):
         if at == options.stores:
             break
         user = f"user-{number}-{at}"
@@ -80,8 +80,8 @@ def compare(options: argparse.Namespace, name: str, root: Path, address: str, nu
             folder.add_many([Memory("", line["text"]) for line in lines])
             copy_store(root, address, [user])
             with open_store(address, user) as rows:
-                found.update(compared(folder, rows, question) for question in asked[: options.questions])
-    return found
+                counts.update(compared(folder, rows, question) for question in questions[: options.questions])
+    return counts
 
 
 if __name__ == "__main__":

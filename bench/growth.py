@@ -25,7 +25,7 @@ from memctl.conflicts import contradictions
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import dates, messages, recalled, redaction, sensitive, times
-from memctl.core.formats import document, knowledge, reflections, safe_yaml, trash
+from memctl.core.formats import document, knowledge, openai, reflections, safe_yaml, trash
 from memctl.core.formats import sessions as sessions_form
 from memctl.core.limits import Limits
 from memctl.core.models import Memory
@@ -184,22 +184,22 @@ def _quoted(content: str) -> bytes:
     return json.dumps({"format": document.FORMAT, "memories": [record]}, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _message(said: str) -> messages.Message:
-    return messages.from_openai({"role": "user", "content": said})
+def _message(text: str) -> messages.Message:
+    return openai.from_openai({"role": "user", "content": text})
 
 
-def _conversation(said: str) -> list[messages.Message]:
+def _conversation(text: str) -> list[messages.Message]:
     ids = counting()
-    lines = [said, *said.split("\n")[:500]]
+    lines = [text, *text.split("\n")[:500]]
     return list(messages.identified([_message(line or "a") for line in lines], iter(f"m{n}" for n in ids)))
 
 
-def _compacted(said: str) -> object:
+def _compacted(text: str) -> object:
     limits = Limits(tokens=200, messages=10, turns=5)
     summarize = partial(_summarized, limits)
-    found = _conversation(said)
+    conversation = _conversation(text)
     return window.compact(
-        found, limits, "summarize", tokens.estimate, summarize, lambda t: "ref", iter(map(str, counting()))
+        conversation, limits, "summarize", tokens.estimate, summarize, lambda t: "ref", iter(map(str, counting()))
     )
 
 
@@ -207,102 +207,102 @@ def _summarized(limits: Limits, previous: str, replaced: object, budget: int) ->
     return summary.by_rules(previous, replaced, budget, tokens.estimate)  # type: ignore[arg-type]
 
 
-def _stated(said: str) -> object:
-    return lasting.read(said), lasting.requested(said), lasting.instructs(said), lasting.plans(said)
+def _stated(text: str) -> object:
+    return lasting.read(text), lasting.requested(text), lasting.instructs(text), lasting.plans(text)
 
 
-def _extracted(said: str) -> object:
-    return extract.rules([Utterance("assistant", said), Utterance("user", said)], "alice", NOW)
+def _extracted(text: str) -> object:
+    return extract.rules([Utterance("assistant", text), Utterance("user", text)], "alice", NOW)
 
 
-def _imported(form: str, said: str) -> object:
-    return formats.read(said.encode("utf-8", "replace"), form, now=NOW)
+def _imported(form: str, text: str) -> object:
+    return formats.read(text.encode("utf-8", "replace"), form, now=NOW)
 
 
-def _noted(said: str) -> object:
-    found = reflections.parse(said.encode("utf-8", "replace"), "a.md")
-    return notes.memories(notes.Note("a.md", found.fields, found.body), NOW)
+def _noted(text: str) -> object:
+    note = reflections.parse(text.encode("utf-8", "replace"), "a.md")
+    return notes.memories(notes.Note("a.md", note.fields, note.body), NOW)
 
 
 def _utf8(rule: Callable[[bytes], object]) -> Callable[[str], object]:
-    return lambda said: rule(said.encode("utf-8", "replace"))
+    return lambda text: rule(text.encode("utf-8", "replace"))
 
 
 RULES: Mapping[str, Callable[[str], object]] = {
     "memory.json": _utf8(document.parse),
-    "a text in memory.json": lambda said: document.parse(_quoted(said)),
+    "a text in memory.json": lambda text: document.parse(_quoted(text)),
     "one value of JSON": jsontext.decode,
-    "lines of JSON": lambda said: list(jsontext.lines(said.encode("utf-8", "replace"))),
-    "front matter": lambda said: reflections.parse(said.encode("utf-8", "replace"), "a.md"),
-    "a written reflection": lambda said: reflections.render({"title": said[:1000], "tags": [said]}, said),
+    "lines of JSON": lambda text: list(jsontext.lines(text.encode("utf-8", "replace"))),
+    "front matter": lambda text: reflections.parse(text.encode("utf-8", "replace"), "a.md"),
+    "a written reflection": lambda text: reflections.render({"title": text[:1000], "tags": [text]}, text),
     "YAML": safe_yaml.load,
-    "a session": lambda said: sessions_form.parse(said.encode("utf-8", "replace"), "main", "main.json"),
+    "a session": lambda text: sessions_form.parse(text.encode("utf-8", "replace"), "main", "main.json"),
     "feedback": _utf8(feedback.read),
-    "the trash": lambda said: trash.read_trashed(said.encode("utf-8", "replace"), "a.json"),
+    "the trash": lambda text: trash.read_trashed(text.encode("utf-8", "replace"), "a.json"),
     **{f"import as {form}": partial(_imported, form) for form in formats.FORMS},
-    "questions": lambda said: questions.read(said.encode("utf-8", "replace"), "a.jsonl"),
+    "questions": lambda text: questions.read(text.encode("utf-8", "replace"), "a.jsonl"),
     "a note": _noted,
-    "a conversation": lambda said: conversations.parse(said, "alice"),
-    "a document": lambda said: knowledge.chunks(said.encode("utf-8", "replace"), "knowledge/a.md"),
-    "a document of plain text": lambda said: knowledge.chunks(said.encode("utf-8", "replace"), "knowledge/a.txt"),
+    "a conversation": lambda text: conversations.parse(text, "alice"),
+    "a document": lambda text: knowledge.chunks(text.encode("utf-8", "replace"), "knowledge/a.md"),
+    "a document of plain text": lambda text: knowledge.chunks(text.encode("utf-8", "replace"), "knowledge/a.txt"),
     "a name of a document": knowledge.unusable,
     "sides of a merge": _utf8(merge_texts.marked_sides),
-    "a merged log": lambda said: merge_texts.log(b"", said.encode("utf-8", "replace"), said.encode("utf-8", "replace")),
+    "a merged log": lambda text: merge_texts.log(b"", text.encode("utf-8", "replace"), text.encode("utf-8", "replace")),
     "a settled merge": _utf8(merge.without_markers),
     "what git shows": _utf8(diffs.readable),
     "unsettled merges": _utf8(resolving.unresolved_ids),
-    "a day in words": lambda said: dates.find(said, date(2026, 11, 21), past=True),
-    "a span in words": lambda said: dates.span(said, date(2026, 11, 21)),
+    "a day in words": lambda text: dates.find(text, date(2026, 11, 21), past=True),
+    "a span in words": lambda text: dates.span(text, date(2026, 11, 21)),
     "a birthday": dates.month_and_day,
     "a time": times.from_value,
-    "a time on the command line": lambda said: times.from_user(said, NOW),
+    "a time on the command line": lambda text: times.from_user(text, NOW),
     "terms": terms.terms,
     "pieces": terms.pieces,
     "text for the index": terms.prepared,
-    "a question's terms": lambda said: terms.match_expression(terms.terms(said)),
+    "a question's terms": lambda text: terms.match_expression(terms.terms(text)),
     "a question's route": route.route,
-    "what a question asks for": lambda said: question_cues.cues_in(said, frozenset({"alice"}), NOW),
-    "cues": lambda said: (
-        cues.asks(said, len(said)),
-        cues.standing(_memory(said), cues.LONGEST_TRAIT),
-        cues.speaker(_memory(said)),
+    "what a question asks for": lambda text: question_cues.cues_in(text, frozenset({"alice"}), NOW),
+    "cues": lambda text: (
+        cues.asks(text, len(text)),
+        cues.standing(_memory(text), cues.LONGEST_TRAIT),
+        cues.speaker(_memory(text)),
     ),
     "secrets": sensitive.secrets_in,
-    "secrets, cautiously": lambda said: sensitive.secrets_in(said, cautious=True),
+    "secrets, cautiously": lambda text: sensitive.secrets_in(text, cautious=True),
     "masked secrets": sensitive.masked,
-    "places of secrets": lambda said: sensitive.in_text(said, "a.json"),
-    "secrets in a value": lambda said: list(sensitive.in_value({"a": [said]})),
-    "redacted arguments": lambda said: redaction.redacted({"a": said, "b": [said]}),
+    "places of secrets": lambda text: sensitive.in_text(text, "a.json"),
+    "secrets in a value": lambda text: list(sensitive.in_value({"a": [text]})),
+    "redacted arguments": lambda text: redaction.redacted({"a": text, "b": [text]}),
     "redacted text": redaction.redacted_text,
     "a stored error": failures.storable,
-    "an error's signature": lambda said: failures.similarity(said, f"{said} a", ["a"]),
-    "an error in a reflection": lambda said: (records.message_in(said), records.explanations_in(said)),
+    "an error's signature": lambda text: failures.similarity(text, f"{text} a", ["a"]),
+    "an error in a reflection": lambda text: (records.message_in(text), records.explanations_in(text)),
     "extraction": _extracted,
-    "sentences": lambda said: list(clauses.split(said)),
-    "clauses": lambda said: clauses.read(said[: clauses.LONGEST_SENTENCE]),
-    "facts": lambda said: list(phrases.facts(said[: clauses.LONGEST_SENTENCE])),
-    "lasting statements": lambda said: _stated(said[: clauses.LONGEST_SENTENCE]),
+    "sentences": lambda text: list(clauses.split(text)),
+    "clauses": lambda text: clauses.read(text[: clauses.LONGEST_SENTENCE]),
+    "facts": lambda text: list(phrases.facts(text[: clauses.LONGEST_SENTENCE])),
+    "lasting statements": lambda text: _stated(text[: clauses.LONGEST_SENTENCE]),
     "text without what was recalled": recalled.without_recalled,
-    "recalled memories": lambda said: evidence.recalled([_memory(said)], {"a": said}),
+    "recalled memories": lambda text: evidence.recalled([_memory(text)], {"a": text}),
     "claims": claims,
-    "sameness": lambda said: covers(said, f"{said} too"),
-    "contradictions": lambda said: contradictions.find(_two(said), NOW, ["alice"]),
-    "near-duplicates": lambda said: grouping.near_duplicates(
-        map(grouping.saying_of, _two(said)), 0.85, lambda memory: True
+    "sameness": lambda text: covers(text, f"{text} too"),
+    "contradictions": lambda text: contradictions.find(_two(text), NOW, ["alice"]),
+    "near-duplicates": lambda text: grouping.near_duplicates(
+        map(grouping.saying_of, _two(text)), 0.85, lambda memory: True
     ),
-    "alike": lambda said: grouping.alike([grouping.saying_of(memory) for memory in _two(said)]),
-    "a reflection": lambda said: extractive.draft(_two(said)),
-    "a reflection's first line": lambda said: first_sentences(said, 80),
-    "topics": lambda said: topics.key_topics([said, said]),
+    "alike": lambda text: grouping.alike([grouping.saying_of(memory) for memory in _two(text)]),
+    "a reflection": lambda text: extractive.draft(_two(text)),
+    "a reflection's first line": lambda text: first_sentences(text, 80),
+    "topics": lambda text: topics.key_topics([text, text]),
     "sentences of any text": sentences,
-    "a summary": lambda said: summary.by_rules(said, _conversation(said), 200, tokens.estimate),
+    "a summary": lambda text: summary.by_rules(text, _conversation(text), 200, tokens.estimate),
     "a compacted window": _compacted,
     "an estimate of tokens": tokens.estimate,
     "a fence": fence.enclosed,
-    "a line on a terminal": lambda said: (
-        plain.clean(said),
-        plain.one_line(said),
-        plain.safe_json(json.dumps(said)),
+    "a line on a terminal": lambda text: (
+        plain.clean(text),
+        plain.one_line(text),
+        plain.safe_json(json.dumps(text)),
     ),
 }
 

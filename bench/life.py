@@ -110,9 +110,9 @@ def measure(directory: Path, sizes: Sequence[int], tries: int) -> list[Row]:
     ]
 
 
-def _row(act: Act, count: int, took: float, base: float, found: str) -> Row:
+def _row(act: Act, count: int, took: float, base: float, outcome: str) -> Row:
     goal = act.goal_seconds * count / 10_000
-    what, beside = f"`{act.name}`, {count:,} ({found})", f"reading every record: {base:.2f} s"
+    what, beside = f"`{act.name}`, {count:,} ({outcome})", f"reading every record: {base:.2f} s"
     return Row(what, f"{took:.2f} s = {took / base:.1f} x", beside, f"≤ {goal:g} s", took <= goal)
 
 

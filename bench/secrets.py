@@ -94,7 +94,7 @@ CARRIERS = (
     'config = {{"value": "{}"}}',
 )
 
-SAID: dict[str, str] = {
+SENTENCES: dict[str, str] = {
     "password: (English)": "password: {}",
     "my password is": "My password is {}.",
     "password for … is": "The wifi password for the office is {}",
@@ -125,8 +125,8 @@ def secret_texts(each: int = 20) -> dict[str, list[str]]:
     """Made-up secrets in sentences, by kind."""
     rng = random.Random(SEED)
     made = {kind: [rng.choice(CARRIERS).format(draw(rng)) for _ in range(each)] for kind, draw in FORMS.items()}
-    said = {kind: [carrier.format(_password(rng)) for _ in range(each)] for kind, carrier in SAID.items()}
-    return made | said
+    in_sentences = {kind: [carrier.format(_password(rng)) for _ in range(each)] for kind, carrier in SENTENCES.items()}
+    return made | in_sentences
 
 
 WHO = ("Alice", "Clara", "Mr. Okafor", "小林", "我", "The team")
@@ -192,7 +192,7 @@ def detect_secrets() -> Callable[[str], bool] | None:
     left_out = {"Base64HighEntropyString", "HexHighEntropyString", "IPPublicDetector"}
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 
-    names = {found.__name__ for found in get_mapping_from_secret_type_to_class().values()} - left_out
+    names = {plugin.__name__ for plugin in get_mapping_from_secret_type_to_class().values()} - left_out
     configure_settings_from_baseline({"plugins_used": [{"name": name} for name in sorted(names)]})
     return lambda text: any(next(iter(scan.scan_line(line)), None) for line in text.splitlines())
 
@@ -225,8 +225,8 @@ def main(paths: Sequence[str]) -> None:
         return
     print("found of made-up secrets")
     for kind, texts in secret_texts().items():
-        told = "   ".join(f"{way} {share(kind, texts, find)[0]:2}" for way, find in ways.items())
-        print(f"  {kind:24} of {len(texts)}   {told}")
+        shares = "   ".join(f"{way} {share(kind, texts, find)[0]:2}" for way, find in ways.items())
+        print(f"  {kind:24} of {len(texts)}   {shares}")
     everything = [text for texts in secret_texts().values() for text in texts]
     for way, find in ways.items():
         print(f"  all: {way} {share('', everything, find)[0]} of {len(everything)}")

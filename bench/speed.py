@@ -190,8 +190,8 @@ def exactness(store: MemoryStore, count: int) -> Row:
         scores = {name: sum(map(mul, vector, asked)) for name, vector in vectors.items()}
         best = sorted(scores, key=lambda name: -scores[name])[:10]
         rows = [hit.key for hit in store.engine.files.index.nearest(asked, Filters(), datetime.now(UTC), 10)]
-        found = {entry.memory_id for entry in store.engine.files.index.matches(rows)}
-        shares.append(len(found & set(best)) / 10)
+        nearest = {entry.memory_id for entry in store.engine.files.index.matches(rows)}
+        shares.append(len(nearest & set(best)) / 10)
     share = statistics.mean(shares)
     return Row(f"vector top 10 against exact float search, {count:,}", f"{share:.3f}", "", "≥ 0.98", share >= 0.98)
 
@@ -246,18 +246,18 @@ def writers(folder: Path, each: int) -> list[Row]:
     """Two processes writing at once; and one killed in the middle."""
     open_store(folder, user="bench", create=True).close()
     running = [_writer(folder, name, each) for name in "ab"]
-    told = [line for process in running for line in process.communicate()[0].split()]
+    acknowledged = [line for process in running for line in process.communicate()[0].split()]
     errors = sum(process.returncode != 0 for process in running)
     kept = _ids(folder)
-    lost = len(set(told) - kept)
+    lost = len(set(acknowledged) - kept)
     victim = _writer(folder, "c", 10**6)
-    heard = [victim.stdout.readline().strip() for _ in range(40)] if victim.stdout else []
+    before_kill = [victim.stdout.readline().strip() for _ in range(40)] if victim.stdout else []
     victim.send_signal(signal.SIGKILL)
-    heard += victim.communicate()[0].split()
-    lost_after_kill = len({name for name in heard if len(name) == 25} - _ids(folder))
+    before_kill += victim.communicate()[0].split()
+    lost_after_kill = len({name for name in before_kill if len(name) == 25} - _ids(folder))
     return [
-        Row(f"two writers x {each} adds", f"{len(told) - lost} of {2 * each}, {errors} errors", "", f"{2 * each} of {2 * each}", lost == 0 and errors == 0),
-        Row("SIGKILL in the middle", f"{lost_after_kill} of {len(heard)} acknowledged lost", "", "0 lost", lost_after_kill == 0),
+        Row(f"two writers x {each} adds", f"{len(acknowledged) - lost} of {2 * each}, {errors} errors", "", f"{2 * each} of {2 * each}", lost == 0 and errors == 0),
+        Row("SIGKILL in the middle", f"{lost_after_kill} of {len(before_kill)} acknowledged lost", "", "0 lost", lost_after_kill == 0),
     ]  # fmt: skip
 
 

@@ -64,9 +64,9 @@ def median_ms(connection: apsw.Connection, sql: str) -> float:
     chance = random.Random(5)
     times = []
     for _ in range(TRIES):
-        asked = {name: value for name, value in made_up(chance).items() if f":{name}" in sql}
+        arguments = {name: value for name, value in made_up(chance).items() if f":{name}" in sql}
         start = time.perf_counter()
-        connection.execute(sql, asked).fetchall()
+        connection.execute(sql, arguments).fetchall()
         times.append((time.perf_counter() - start) * 1000)
     return statistics.median(times)
 

@@ -46,12 +46,12 @@ def hanging() -> Iterator[str]:
 
 def costs(model: Mapping[str, str]) -> dict[str, list[float]]:
     """Milliseconds of each call of a conversation, the first turns, which warm caches, left out."""
-    found: dict[str, list[float]] = {}
+    times: dict[str, list[float]] = {}
 
     def timed(name: str, act: Callable[[], object]) -> None:
         start = time.perf_counter()
         act()
-        found.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+        times.setdefault(name, []).append((time.perf_counter() - start) * 1000)
 
     with tempfile.TemporaryDirectory() as folder, open_store(folder, "alice", create=True, environment=model) as store:
         memory = AgentMemory(store)
@@ -63,7 +63,7 @@ def costs(model: Mapping[str, str]) -> dict[str, list[float]]:
         timed("on_task_complete", lambda: memory.on_task_complete("Alice has the pager"))
         timed("on_session_end", memory.on_session_end)
         memory.close(0)
-    return {name: some[5:] or some for name, some in found.items()}
+    return {name: some[5:] or some for name, some in times.items()}
 
 
 def main() -> None:

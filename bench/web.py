@@ -36,7 +36,7 @@ def visitor(store: Path) -> Iterator[httpx.Client]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         try:
-            link = next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
+            link = next(match[0] for line in server.stdout if (match := re.search(r"http://\S+", line)))
             with httpx.Client(base_url=link.partition("/open")[0], timeout=600, follow_redirects=True) as client:
                 client.get(link).raise_for_status()
                 yield client

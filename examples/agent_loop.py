@@ -52,9 +52,9 @@ READ_FILE = {
 }
 
 
-def turn(memory: AgentMemory, recovery: Recovery, model: Model, said: str) -> str:
+def turn(memory: AgentMemory, recovery: Recovery, model: Model, question: str) -> str:
     """One exchange: the user says something, the model calls tools until it has an answer."""
-    memory.on_user_message(said)
+    memory.on_user_message(question)
     for _ in range(MOST_ROUNDS):
         reply = model(memory.build_context().messages, [READ_FILE, *memory.tools()])
         calls = reply.get("tool_calls") or []
@@ -144,9 +144,9 @@ def main() -> int:
                 else scripted(calling("read_file", name="rota.txt", folder=""), from_the_file)
             )
             memory.on_task_start("Find out when Alice has the pager", target="rota")
-            said = "My name is Alice and I prefer short answers. When do I have the pager? It is in rota.txt."
-            print("user: ", said)
-            print("agent:", turn(memory, recovery, model, said))
+            question = "My name is Alice and I prefer short answers. When do I have the pager? It is in rota.txt."
+            print("user: ", question)
+            print("agent:", turn(memory, recovery, model, question))
             done = memory.on_task_complete("From Wednesday", lessons=["The rota is in rota.txt"])
             print("learned:", done.episode.content if done.episode else "")
             memory.on_session_end()
@@ -154,9 +154,9 @@ def main() -> int:
         print("-- second session, another day")
         with AgentMemory(store, session_id="friday", system=SYSTEM) as memory:
             model = served(options.url, options.model) if options.url else scripted(from_memory)
-            said = "Who has the pager, and what does she like?"
-            print("user: ", said)
-            print("agent:", turn(memory, recovery, model, said))
+            question = "Who has the pager, and what does she like?"
+            print("user: ", question)
+            print("agent:", turn(memory, recovery, model, question))
 
         print(f"-- later: {len(failures)} call failed so far")
         print("read_file:", recovery.run(read_file, {"name": "menu.txt", "folder": ""}, context=STATE))

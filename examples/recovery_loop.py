@@ -53,8 +53,8 @@ def main(folder: str) -> None:
         agent = Agent(store)
         for question in ("cats", "dogs"):
             before = agent.failures
-            found = agent.answer(question)
-            print(f"{question}: {len(found)} documents found; failed calls: {agent.failures - before}")
+            documents = agent.answer(question)
+            print(f"{question}: {len(documents)} documents found; failed calls: {agent.failures - before}")
         learned = store.strategies.all()[0]
         print(learned.memory.content)
         print(f"Confidence {learned.memory.confidence:.2f}; helped: {learned.successes}")

@@ -1,4 +1,4 @@
-"""Opens a store: the only place that chooses its storage and its models."""
+"""Opens a store: the only place that chooses its storage and gives it its models."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memctl import config, stores
-from memctl.errors import MemctlError, RefusedError, StorageError, UsageError
-from memctl.memories.querying import QueryEngine
-from memctl.providers.base import LLM, Embedder, Reranker
+from memctl import chosen_models, config, stores
+from memctl.errors import RefusedError, StorageError
+from memctl.providers.base import Embedder
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
-from memctl.storage.files import layout, signing
+from memctl.querying import QueryEngine
+from memctl.storage.files import layout, signing, users
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.storage import FolderStorage
 from memctl.storage.index.sqlite import SqliteIndex
@@ -25,11 +25,9 @@ from memctl.store import MemoryStore
 from memctl.stores import DatabaseStore, FolderStore, Store
 
 if TYPE_CHECKING:
-    from memctl.trust import Server
+    pass
 
 INDEX_NAME = "index.sqlite"
-LLM_VARIABLE = "MEMCTL_LLM"
-LLM_URL_VARIABLE = "MEMCTL_LLM_URL"
 
 MEGABYTE = 1024 * 1024
 
@@ -58,17 +56,17 @@ def open_store(
         DatabaseError: the database cannot be reached.
         RefusedError: the memories are not shared with the reader.
     """
-    place = stores.named(store, environment, Path.cwd())
+    place = stores.named(store, environment)
     if create and isinstance(place, DatabaseStore) and not place.exists():
-        place.create_user(user or environment.get(layout.USER_VARIABLE) or "me")
+        place.create_user(user or environment.get(stores.USER_VARIABLE) or "me")
     settings, notes = trusted_settings(place, environment)
-    name = user or environment.get(layout.USER_VARIABLE) or _user_here(place) or settings.user
-    embedder, problem = load_embedder(settings, environment)
+    name = user or environment.get(stores.USER_VARIABLE) or _user_here(place) or settings.user
+    embedder, problem = chosen_models.load_embedder(settings, environment)
     storage: Storage
     if isinstance(place, DatabaseStore):
         storage = _in_database(place, _created(place, name) if create else name, embedder, settings, reader)
     else:
-        folder = layout.create_user(place.root, name or "me") if create else _folder_of(place, name)
+        folder = users.create(place.root, name or "me") if create else _folder_of(place, name)
         storage = _in_folder(folder, embedder, settings, environment)
         embedder = storage.embedder
     engine = QueryEngine(
@@ -77,8 +75,8 @@ def open_store(
         settings,
         embedder_problem=problem,
         setting_notes=notes,
-        llm=lambda: need_llm(settings, environment),
-        rerankers=lambda name: need_reranker(settings, name, environment),
+        llm=lambda: chosen_models.need_llm(settings, environment),
+        rerankers=lambda name: chosen_models.need_reranker(settings, name, environment),
     )
     return MemoryStore(engine)
 
@@ -162,128 +160,13 @@ def _user_here(place: Store) -> str:
 
 
 def user_here(root: Path) -> str:
-    """The user whose folder is the working directory or holds it; empty elsewhere."""
-    here = Path.cwd()
-    name = here.relative_to(root).parts[0] if here != root and here.is_relative_to(root) else ""
-    return name if name in layout.users(root) else ""
-
-
-def cache_directory(environment: Mapping[str, str]) -> Path:
-    """The directory for derived data that cannot be in the store: models, indexes of read-only folders."""
-    base = environment.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "memctl"
-
-
-def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> tuple[Embedder | None, str]:
-    """The configured model; if it cannot be used, None, and a note that says why and how to fix it."""
+    """The user whose folder is the working directory or holds it; empty elsewhere, and where it is gone."""
     try:
-        return need_embedder(settings, environment), ""
-    except UsageError:
-        raise
-    except MemctlError as problem:
-        return None, degraded_note(problem)
-
-
-def degraded_note(problem: MemctlError) -> str:
-    """A note on a model that cannot be used, with both solutions."""
-    hint = problem.hint.rstrip(".")
-    ways = f"{hint}, or " if hint else ""
-    return f"full text only: {problem.message.rstrip('.')}. {ways}`memctl model use builtin`."
-
-
-def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> Embedder | None:
-    """The configured model; None for `none`.
-
-    Raises:
-        ProviderError: it cannot be used.
-        UntrustedError: the store names its server, which the user of this machine does not trust.
-        UsageError: there is no such model.
-    """
-    from memctl.providers.registry import load_embedder as load
-
-    on_server = settings.model.startswith("openai:")
-    key = _trusted_key("model_url", settings, environment) if on_server else ""
-    return load(
-        settings.model,
-        cache_dir=cache_directory(environment) / "models",
-        base_url=settings.model_url,
-        api_key=key,
-        timeout=settings.model_timeout,
-    )
-
-
-def need_llm(settings: config.Settings, environment: Mapping[str, str]) -> LLM | None:
-    """The configured language model; None for `none`; `MEMCTL_LLM` and `MEMCTL_LLM_URL` override the settings.
-
-    Raises:
-        ProviderError: its address or key is not valid.
-        UntrustedError: the store names its server, which the user of this machine does not trust.
-        UsageError: there is no such model.
-    """
-    from memctl.providers.registry import load_llm
-
-    name = environment.get(LLM_VARIABLE) or settings.llm
-    own_url, key = environment.get(LLM_URL_VARIABLE, ""), ""
-    if name.startswith("openai:"):
-        key = _own_key(own_url, settings, environment) if own_url else _trusted_key("llm_url", settings, environment)
-    return load_llm(
-        name,
-        base_url=own_url or settings.llm_url,
-        api_key=key,
-        timeout=settings.llm_timeout,
-    )
-
-
-def need_reranker(settings: config.Settings, name: str, environment: Mapping[str, str]) -> Reranker | None:
-    """The reranker with this name; None for `none`.
-
-    Raises:
-        ProviderError: it cannot be used.
-        UntrustedError: the store names its server, which the user of this machine does not trust.
-        UsageError: there is no such reranker.
-    """
-    from memctl.providers.registry import load_reranker
-
-    on_server = name.partition(":")[0] == "server"
-    key = _trusted_key("rerank_url", settings, environment) if on_server else ""
-    return load_reranker(
-        name,
-        cache_dir=cache_directory(environment) / "models",
-        base_url=settings.rerank_url,
-        api_key=key,
-        timeout=settings.rerank_timeout,
-    )
-
-
-def _trusted_key(setting: str, settings: config.Settings, environment: Mapping[str, str]) -> str:
-    """The key for a trusted server; empty if it gets none."""
-    from memctl import trust
-
-    named = servers(settings)[setting]
-    trust.need(setting, named, environment)
-    return trust.key(named, environment)
-
-
-def _own_key(url: str, settings: config.Settings, environment: Mapping[str, str]) -> str:
-    """The key for the server that the environment names; a store must not choose another key for it."""
-    from memctl import trust
-
-    variable = settings.llm_key_variable
-    if variable == config.Settings().llm_key_variable:
-        return environment.get(variable, "")
-    return trust.key(trust.server(url, variable), environment)
-
-
-def servers(settings: config.Settings) -> dict[str, Server]:
-    """The servers that a store's settings name, by setting."""
-    from memctl.trust import KEY_VARIABLE, URL, server
-
-    values = vars(settings)
-    return {
-        name: server(str(value), str(values.get(name.removesuffix(URL) + KEY_VARIABLE, "")))
-        for name, value in values.items()
-        if name.endswith(URL)
-    }
+        here = Path.cwd()
+    except FileNotFoundError:
+        return ""
+    name = here.relative_to(root).parts[0] if here != root and here.is_relative_to(root) else ""
+    return name if name in users.names(root) else ""
 
 
 def index_paths(folder: UserFolder, environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -304,13 +187,13 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
             if os.access(path.parent, os.W_OK):
                 with suppress(StorageError):
                     folder.signer.prepare()
-                return SqliteIndex(path, _identity(folder))
+                return SqliteIndex(path, identity(folder))
         except (OSError, StorageError, RefusedError, UnicodeEncodeError):  # SQLite takes no path that is not UTF-8
             continue
     return SqliteIndex(Path(":memory:"))
 
 
-def _identity(folder: UserFolder) -> str:
+def identity(folder: UserFolder) -> str:
     """Distinguishes this folder from a copy of it, and an index of this machine's user from one that came with it."""
     status = folder.root.stat()
     place = f"{status.st_dev}:{status.st_ino}:{folder.name}"
@@ -319,4 +202,4 @@ def _identity(folder: UserFolder) -> str:
 
 def _outside(folder: UserFolder, environment: Mapping[str, str]) -> Path:
     key = blake2b(os.fsencode(folder.root.resolve()), digest_size=8).hexdigest()
-    return cache_directory(environment) / "indexes" / f"{folder.name}-{key}" / INDEX_NAME
+    return layout.cache_directory(environment) / "indexes" / f"{folder.name}-{key}" / INDEX_NAME

@@ -1,4 +1,4 @@
-"""Settings of a store: one table validates `memctl.yaml`, holds the defaults and generates the documentation."""
+"""Settings of a store: one table validates them, holds the defaults and generates the documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from memctl.core.limits import DECAY_POLICIES, HALF_LIFE, RANKINGS, RELEVANCE
@@ -16,8 +15,6 @@ from memctl.core.names import check_user_name
 from memctl.core.sensitive import ALLOW, REFUSE
 from memctl.core.sensitive import POLICIES as SECRET_POLICIES
 from memctl.errors import InvalidDataError, UsageError
-from memctl.storage.files import atomic
-from memctl.storage.files.layout import CONFIG_NAME
 
 RERANKED = QUERY, CONTEXT = "query", "context"
 """What a reranker may reorder."""
@@ -159,6 +156,7 @@ class Settings:
         "summarize",
         "How to compact: `summarize`, `truncate`, `offload` (large content to files first), or `auto` (early: merge, "
         "summarize, offload).",
+        choices=WINDOW_POLICIES,
         risk=Risk("drops messages without a summary", lambda policy: policy == "truncate"),
     )
     auto_window_messages: int = _setting(30, "auto: messages from which to compact.", 2, 10**6)
@@ -197,6 +195,7 @@ class Settings:
     secrets: str = _setting(
         REFUSE,
         "What to do with a memory that holds a likely secret: `refuse`, `mask` (that part), or `allow`.",
+        choices=SECRET_POLICIES,
         risk=Risk("stores likely secrets", lambda policy: policy == ALLOW),
     )
     lock_timeout: float = _setting(10.0, "Seconds to wait while another command is writing.", 0, 3600)
@@ -249,32 +248,7 @@ RENAMED = {
     "consolidate_likeness": "consolidate_similarity",
     "consolidate_skill_likeness": "consolidate_skill_similarity",
 }
-"""Old names of settings, which `memctl.yaml` may still use."""
-
-
-def load(store: Path) -> Settings:
-    """The settings of a store, as `read` returns them."""
-    return read(store)[0]
-
-
-def read(store: Path) -> tuple[Settings, tuple[str, ...]]:
-    """The settings of a store (the defaults if it has no `memctl.yaml`), and a note for each old name in the file.
-
-    Raises:
-        InvalidDataError: the file is malformed or a value is not allowed; the error has the line.
-        UsageError: the path is that of a file.
-    """
-    if store.exists() and not store.is_dir():
-        raise UsageError(f"{store} is a file; a store is a folder", hint="Name another with --store or MEMCTL_STORE.")
-    data = atomic.read(store / CONFIG_NAME)
-    if data is None:
-        return Settings(), ()
-    given = _parse(data)
-    old = {name: new for name, new in RENAMED.items() if name in given and new not in given}
-    named = {old.get(name, name): value for name, value in given.items()}
-    values = {name: check(name, value, data) for name, value in named.items()}
-    notes = (f"{CONFIG_NAME}: the setting {name} is now called {new}" for name, new in old.items())
-    return Settings(**values), tuple(notes)
+"""Old names of settings, which a store may still use."""
 
 
 def of_values(given: Mapping[str, Any], place: str) -> Settings:
@@ -298,58 +272,29 @@ def risks(settings: Settings) -> dict[str, str]:
     return {name: risk.does for name, risk in risky.items() if risk.risky(getattr(settings, name))}
 
 
-def _parse(data: bytes) -> Mapping[str, Any]:
-    text = _text(data)
-    # Importing yaml is a tenth of a cold start; a file of comments does not need it.
-    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
-        return {}
-    return _parse_yaml(text)
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise InvalidDataError("is not valid UTF-8", path=CONFIG_NAME, line=line, hint="Save it as UTF-8.") from None
-
-
-def _parse_yaml(text: str) -> Mapping[str, Any]:
-    from memctl.core.formats import safe_yaml
-
-    try:
-        parsed = safe_yaml.load(text)
-    except safe_yaml.UnsafeYamlError as problem:
-        raise InvalidDataError(str(problem), path=CONFIG_NAME, line=problem.line, column=problem.column) from None
-    if parsed is not None and not isinstance(parsed, dict):
-        raise InvalidDataError("must hold `name: value` lines", path=CONFIG_NAME, line=1)
-    return {str(name): value for name, value in (parsed or {}).items()}
-
-
-def check(name: str, value: Any, data: bytes = b"") -> Any:
+def check(name: str, value: Any) -> Any:
     """A setting's value, converted to the type of its default.
 
     Raises:
         InvalidDataError: no such setting, a wrong type, or a value that is not allowed.
     """
     known = {f.name: f for f in fields(Settings)}
-    place = {"path": CONFIG_NAME, "line": _line_of(name, data)}
     if name not in known:
-        raise InvalidDataError(f"there is no setting {name!r}", hint=near(name), **place)  # type: ignore[arg-type]
+        raise InvalidDataError(f"there is no setting {name!r}", hint=near(name))
     expected = getattr(Settings(), name)
     choices = known[name].metadata["choices"]
     converted = _convert(value, expected, may_be_empty=bool(choices))
     if converted is None:
         kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of names"}
-        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {value!r}", **place)  # type: ignore[arg-type]
+        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {value!r}")
     low, high = known[name].metadata["low"], known[name].metadata["high"]
     if low is not None and not low <= converted <= high:
-        raise InvalidDataError(f"{name} must be between {low:g} and {high:g}, found {value!r}", **place)  # type: ignore[arg-type]
+        raise InvalidDataError(f"{name} must be between {low:g} and {high:g}, found {value!r}")
     chosen = converted if isinstance(converted, tuple) else (converted,)
     if choices and (unknown := [item for item in chosen if item not in choices]):
-        raise InvalidDataError(f"{name}: there is no {unknown[0]!r}; choose from {', '.join(choices)}", **place)  # type: ignore[arg-type]
+        raise InvalidDataError(f"{name}: there is no {unknown[0]!r}; choose from {', '.join(choices)}")
     if reason := _unusable(name, converted):
-        raise InvalidDataError(f"{name}: {reason}", **place)  # type: ignore[arg-type]
+        raise InvalidDataError(f"{name}: {reason}")
     return converted
 
 
@@ -371,15 +316,11 @@ def _unusable(name: str, value: Any) -> str:
         return "names a kind of reranker; set rerank_url to the address, and rerank to `server` or `server:MODEL`"
     if name == "rerank" and value not in ("none", "server") and not (kind in ("fastembed", "server") and model):
         return f"there is no reranker {value!r}; choose none, fastembed:MODEL, server or server:MODEL"
-    if name == "secrets" and value not in SECRET_POLICIES:
-        return f"cannot be {value!r}; choose {', '.join(SECRET_POLICIES)}"
     if name.endswith("_key_variable") and not _may_hold_key(value):
         return (
             f"{value!r} is not allowed: the name must end in {KEY_ENDING}, "
             f"or be listed in {KEY_VARIABLES} in your environment"
         )
-    if name == "window_policy" and value not in WINDOW_POLICIES:
-        return f"there is no window policy {value!r}; choose {', '.join(WINDOW_POLICIES)}"
     return ""
 
 
@@ -389,7 +330,7 @@ def _may_hold_key(variable: str) -> bool:
     return bool(re.fullmatch(rf"[A-Z][A-Z0-9_]*{KEY_ENDING}", variable)) or variable in allowed
 
 
-def _convert(value: Any, expected: Any, may_be_empty: bool = False) -> Any:
+def _convert(value: Any, expected: Any, may_be_empty: bool) -> Any:
     if isinstance(expected, tuple):
         filled = isinstance(value, list | tuple) and (value or may_be_empty)
         good = filled and all(isinstance(item, str) and item for item in value)
@@ -397,16 +338,6 @@ def _convert(value: Any, expected: Any, may_be_empty: bool = False) -> Any:
     if isinstance(expected, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value if type(value) is type(expected) else None
-
-
-def _line_of(name: str, data: bytes) -> int:
-    match = re.search(rf"^{_either(name)}\s*:".encode(), data, re.MULTILINE)
-    return data.count(b"\n", 0, match.start()) + 1 if match else 0
-
-
-def _either(name: str) -> str:
-    """A pattern for the name of a setting and its old names."""
-    return f"(?:{'|'.join(map(re.escape, (name, *(old for old, new in RENAMED.items() if new == name))))})"
 
 
 def near(name: str) -> str:
@@ -448,42 +379,3 @@ def parse_value(name: str, text: str) -> Any:
         raise UsageError(f"{name} must be a number, found {text!r}") from None
     except InvalidDataError as problem:
         raise UsageError(problem.reason, hint=problem.hint) from None
-
-
-def save(store: Path, name: str, value: Any) -> None:
-    """Set one value in `memctl.yaml`; other lines are unchanged.
-
-    Raises:
-        InvalidDataError: the file is not text; the error has the line.
-    """
-    import json
-
-    path = store / CONFIG_NAME
-    before = _text(atomic.read(path) or b"")
-    plain = list(value) if isinstance(value, tuple) else value
-    line = f"{name}: {json.dumps(plain, ensure_ascii=False)}"
-    pattern = _lines_of(name)
-    if pattern.search(before):
-        after = pattern.sub(lambda _: line, before, count=1)
-    else:
-        after = before + ("" if not before or before.endswith("\n") else "\n") + line + "\n"
-    atomic.replace(path, after.encode())
-
-
-def remove(store: Path, name: str) -> bool:
-    """Remove a setting from `memctl.yaml`; other lines are unchanged. False if the file does not set it.
-
-    Raises:
-        InvalidDataError: the file is not text; the error has the line.
-    """
-    path = store / CONFIG_NAME
-    before = _text(atomic.read(path) or b"")
-    after = re.sub(_lines_of(name).pattern + r"\n?", "", before, flags=re.MULTILINE)
-    if after != before:
-        atomic.replace(path, after.encode())
-    return after != before
-
-
-def _lines_of(name: str) -> re.Pattern[str]:
-    """The lines of a setting in `memctl.yaml`, under its present name or an old one."""
-    return re.compile(rf"^{_either(name)}[ \t]*:.*(?:\n(?:[ \t]+|- ).*)*$", re.MULTILINE)

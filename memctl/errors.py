@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-EXIT_DONE = 0
 EXIT_NOT_FOUND = 1
 EXIT_USAGE = 2
 EXIT_INVALID = 3

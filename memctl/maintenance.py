@@ -174,8 +174,7 @@ class Maintenance:
         return done + ([f"{attachments} attachments that no message uses: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
-        freed = 0 if dry_run else self._engine.retry(self._engine.storage.compact)
-        return [f"index: {freed:,} bytes freed"] if freed else []
+        return [] if dry_run else self._engine.retry(self._engine.storage.compact)
 
 
 def _step(name: str, act: Callable[[], Sequence[str] | Step]) -> Step:

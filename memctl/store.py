@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from memctl.config import Settings
     from memctl.conflicts.service import Conflicts
     from memctl.consolidation.service import Consolidation
-    from memctl.context.service import ContextPack, Contexts
+    from memctl.context.pack import ContextPack
+    from memctl.context.service import Contexts
     from memctl.conversations.service import Conversations
     from memctl.core.models import Change, Memory, Query, QueryResult, Reflection
     from memctl.core.operations import Operation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from memctl import config
 from memctl.config import Settings
-from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.storage.files import layout
+from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError
+from memctl.storage.files import users
+from memctl.storage.files.layout import CONFIG_NAME
+from memctl.storage.folder import settings_file
 from memctl.storage.postgres import address as addresses
 from memctl.storage.postgres.address import Address
 
 if TYPE_CHECKING:
     from memctl.storage.postgres.connecting import Connections
+
+
+STORE_VARIABLE = "MEMCTL_STORE"
+USER_VARIABLE = "MEMCTL_USER"
 
 
 def settings(store: Store) -> Settings:
@@ -43,16 +50,69 @@ def chosen_user(store: Store, name: str) -> str:
     raise NotFoundError(f"there is no memory store in {store.name}", hint="Create one with `memctl init`.")
 
 
-def named(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Store:
+def named(given: str | Path | None, environment: Mapping[str, str]) -> Store:
     """The store that was given, or is chosen by the environment and the working directory.
 
     Raises:
         UsageError: what was given is neither a folder nor the address of a database.
+        StorageError: the working directory counts, and is gone.
     """
-    chosen = given or environment.get(layout.STORE_VARIABLE)
+    chosen = given or environment.get(STORE_VARIABLE)
     if chosen and addresses.is_address(str(chosen)):
         return DatabaseStore(addresses.parse(str(chosen)))
-    return FolderStore(layout.find_store(given, environment, here))
+    return FolderStore(find_store(given, environment))
+
+
+def find_store(given: str | Path | None, environment: Mapping[str, str]) -> Path:
+    """The store's folder: the given one, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
+
+    Raises:
+        UsageError: the given store is an address or blank.
+        StorageError: the working directory counts, and is gone.
+    """
+    if chosen := given or environment.get(STORE_VARIABLE):
+        if not str(chosen).strip():
+            raise UsageError("the store's name is blank", hint="Name a folder with --store or MEMCTL_STORE.")
+        _refuse_address(str(chosen))
+        path = Path(chosen).expanduser()
+        return path if path.is_absolute() else _working_directory() / path
+    here = _working_directory()
+    for folder in (here, *here.parents):
+        if (folder / CONFIG_NAME).is_file():
+            return folder
+    return Path("~/.memctl").expanduser()
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        hint = "Go to a folder that exists (`cd ~`), or name the store by its whole path with --store."
+        raise StorageError("the working directory was deleted", hint=hint) from None
+
+
+_ADDRESS = re.compile(
+    r"""\s*(?:(?P<scheme>[a-z][a-z0-9+.-]+):(?:[a-z0-9+.:-]*/|\\)      # https://…, s3:/…, jdbc:postgresql://…
+        |(?P<known>file|https?|ftps?|sftp|ssh|git|s3|gs|az|jdbc|odbc|sqlite3?|duckdb|libsql|postgres(?:ql)?|pgsql|mysql
+        |mariadb|mssql|oracle|mongodb|redis|rediss|data|memory)(?:\+\w+)?:
+        |[^\s/@:]+@[^\s/@:]+:                                           # git@host:path
+        |(?://)?[^\s/@:\\]*:[^\s/@\\]*@[^\s/@]+)                         # user:password@host/path""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _refuse_address(given: str) -> None:
+    """Refuse a text that looks like an address. The error quotes only its scheme: the rest may hold a password.
+
+    Raises:
+        UsageError: it looks like an address.
+    """
+    if match := _ADDRESS.match(given):
+        scheme = match["scheme"] or match["known"]
+        shown = f"{scheme.lower()}:…" if scheme else "user@host:…"
+        hint = "Write ./ before the name if a folder is really called so."
+        reason = f"the store is given as an address ({shown}); it must be a folder, or postgresql://USER@HOST/DATABASE"
+        raise UsageError(reason, hint=hint)
 
 
 _CONFIG = "# Settings of this memctl store. Every one is optional; `memctl config` lists them all.\n"
@@ -86,7 +146,7 @@ class FolderStore:
     @property
     def settings_name(self) -> str:
         """Where the settings are, for messages."""
-        return str(self.root / layout.CONFIG_NAME)
+        return str(self.root / CONFIG_NAME)
 
     def read_settings(self) -> tuple[Settings, tuple[str, ...]]:
         """The settings, and notes on old names.
@@ -94,29 +154,29 @@ class FolderStore:
         Raises:
             InvalidDataError: a value is not allowed.
         """
-        return config.read(self.root)
+        return settings_file.read(self.root)
 
     def save_setting(self, name: str, value: Any) -> None:
         """Change a setting."""
-        config.save(self.root, name, value)
+        settings_file.save(self.root, name, value)
 
     def remove_setting(self, name: str) -> bool:
         """Give a setting its default again; False if the store does not set it."""
-        return config.remove(self.root, name)
+        return settings_file.remove(self.root, name)
 
     def exists(self) -> bool:
         """Whether there is a store."""
-        return (self.root / layout.CONFIG_NAME).exists()
+        return (self.root / CONFIG_NAME).exists()
 
     def prepare(self) -> bool:
         """Write an empty settings file, unless there is one; whether it was written."""
         from memctl.storage.files import atomic
 
-        return atomic.create(self.root / layout.CONFIG_NAME, _CONFIG.encode())
+        return atomic.create(self.root / CONFIG_NAME, _CONFIG.encode())
 
     def users(self) -> list[str]:
         """The names of the users; none if there is no store."""
-        return layout.users(self.root)
+        return users.names(self.root)
 
     def find_user(self, name: str) -> str:
         """The name of an existing user.
@@ -124,7 +184,7 @@ class FolderStore:
         Raises:
             NotFoundError: no such user; near names are suggested.
         """
-        return layout.find_user(self.root, name).name
+        return users.find(self.root, name).name
 
     def create_user(self, name: str) -> str:
         """Create a user, and the store if there is none; an existing user is unchanged.
@@ -132,7 +192,7 @@ class FolderStore:
         Returns:
             the place of the user, for messages.
         """
-        return str(layout.create_user(self.root, name).root)
+        return str(users.create(self.root, name).root)
 
     def removable(self, name: str) -> str:
         """The place of a user that can be removed, for messages.
@@ -141,7 +201,7 @@ class FolderStore:
             NotFoundError: no such user.
             RefusedError: it is a link to another folder.
         """
-        folder = layout.find_user(self.root, name)
+        folder = users.find(self.root, name)
         if folder.root.is_symlink():
             raise RefusedError(f"{folder.root} is a link to another folder", hint="Remove the link itself with `rm`.")
         return str(folder.root)
@@ -152,7 +212,7 @@ class FolderStore:
 
         from memctl.storage.files import lock
 
-        folder = layout.find_user(self.root, name)
+        folder = users.find(self.root, name)
         with lock.exclusive(folder.lock, timeout=LOCK_TIMEOUT):
             shutil.rmtree(folder.root)
 

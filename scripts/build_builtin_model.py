@@ -125,12 +125,12 @@ def distil(folder: Path) -> tuple[list[str], Floats]:
 
 def sentences(wordnet: Path) -> list[str]:
     """Each definition of WordNet, alone and behind the words it defines, and each example of more than two words."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for part in ("noun", "verb", "adj", "adv"):
         for line in (wordnet / f"data.{part}").read_text("utf-8", "replace").splitlines():
             if not line.startswith("  "):  # the licence
-                found |= dict.fromkeys(_of_entry(line))
-    return [text for text in found if text.isascii()]
+                texts |= dict.fromkeys(_of_entry(line))
+    return [text for text in texts if text.isascii()]
 
 
 def _of_entry(line: str) -> Iterator[str]:

@@ -142,15 +142,15 @@ def _sha256(file: Path) -> str:
 
 def pythons() -> list[tuple[Path, str]]:
     """One Python for each minor version that memctl supports, and its name, from the `PATH` and from pyenv."""
-    found: dict[tuple[int, int], Path] = {}
+    result: dict[tuple[int, int], Path] = {}
     for path in _candidates():
         done = subprocess.run([path, "-I", "-c", _ABOUT], capture_output=True, text=True, check=False)
         if done.returncode == 0:  # pyenv's shims of versions that are not chosen fail
             major, minor, alone = done.stdout.split()
             version = int(major), int(minor)
             if version >= OLDEST and alone == "True":
-                found.setdefault(version, path)
-    return [(found[version], "Python {}.{}".format(*version)) for version in sorted(found)]
+                result.setdefault(version, path)
+    return [(result[version], "Python {}.{}".format(*version)) for version in sorted(result)]
 
 
 def _candidates() -> Iterator[Path]:

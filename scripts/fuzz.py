@@ -47,9 +47,9 @@ def read_import(data: bytes) -> None:
 
 def read_session(data: bytes) -> None:
     """A session that was read has a form to be written in, and is then read as the same."""
-    found = sessions.parse(data, "main", "sessions/main.json")
-    again = sessions.parse(sessions.dump(found), "main", "sessions/main.json")
-    assert (again.components, again.extra) == (found.components, found.extra)
+    session = sessions.parse(data, "main", "sessions/main.json")
+    again = sessions.parse(sessions.dump(session), "main", "sessions/main.json")
+    assert (again.components, again.extra) == (session.components, session.extra)
 
 
 def read_yaml(data: bytes) -> None:

@@ -38,9 +38,9 @@ def counted(lines: str) -> dict[str, int]:
     """Cases by test; what a test itself counted goes before how often it was run."""
     runs: Counter[str] = Counter()
     own: Counter[str] = Counter()
-    for found in map(json.loads, lines.splitlines()):
-        what = re.sub(r"::\w+::runTest$", lambda name: name[0].removesuffix("::runTest"), found["what"])
-        (runs if "counted_by" in found else own)[what] += found["number"]
+    for case in map(json.loads, lines.splitlines()):
+        what = re.sub(r"::\w+::runTest$", lambda name: name[0].removesuffix("::runTest"), case["what"])
+        (runs if "counted_by" in case else own)[what] += case["number"]
     return {**runs, **own}
 
 

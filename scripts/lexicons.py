@@ -184,7 +184,7 @@ PERSON, PLACES = "person", ("country", "city")
 
 def members(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]], kind: str, sense: int) -> str:
     """A kind, and the nouns that are of it in their most frequent sense; names only of places."""
-    below, found, seen = ranks["n", kind][sense : sense + 1], set[str](), set[str]()
+    below, words, seen = ranks["n", kind][sense : sense + 1], set[str](), set[str]()
     while below:
         offset = below.pop()
         synset = sets["n", offset]
@@ -192,8 +192,8 @@ def members(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], li
             continue
         seen.add(offset)
         below += [other for sign, other, of, _ in synset.pointers if sign in ("~", "~i") and of == "n"]
-        found |= {word for word in synset.words if ranks["n", word][0] == offset and PLAIN.fullmatch(word)}
-    return " ".join((kind.partition("_")[0], *sorted(found - {kind})))
+        words |= {word for word in synset.words if ranks["n", word][0] == offset and PLAIN.fullmatch(word)}
+    return " ".join((kind.partition("_")[0], *sorted(words - {kind})))
 
 
 def mostly(folder: Path, parts: str) -> Iterator[str]:

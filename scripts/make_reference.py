@@ -25,10 +25,11 @@ os.environ["TYPER_USE_RICH"] = "0"
 
 import typer  # noqa: E402
 
+from memctl import stores  # noqa: E402
 from memctl.cli.app import command as whole_command  # noqa: E402
 from memctl.config import Settings  # noqa: E402
 from memctl.core import times  # noqa: E402
-from memctl.storage.files import layout, signing  # noqa: E402
+from memctl.storage.files import signing  # noqa: E402
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MADE = "<!-- Made by scripts/make_reference.py: change the code, then run `make docs`. -->"
@@ -131,8 +132,8 @@ def _shown(default: object) -> str:
 
 
 VARIABLES = {
-    layout.STORE_VARIABLE: "The store's folder, where `--store` is not given.",
-    layout.USER_VARIABLE: "The user, where `--user` is not given.",
+    stores.STORE_VARIABLE: "The store's folder, where `--store` is not given.",
+    stores.USER_VARIABLE: "The user, where `--user` is not given.",
     times.NOW_VARIABLE: "The present time, for reproducible demonstrations, in any form that memctl reads.",
     "MEMCTL_MCP_TOKEN": "The token that clients of `memctl mcp --http` must show; a new one each time otherwise.",
     signing.KEY_VARIABLE: "The file of the key that signs local state; `memctl/key` in the state folder otherwise.",

@@ -44,8 +44,8 @@ _RULES = (
 
 def pages() -> list[Path]:
     """Pages that hold transcripts."""
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    return [page for page in found if BLOCK.search(page.read_text("utf-8"))]
+    result = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [page for page in result if BLOCK.search(page.read_text("utf-8"))]
 
 
 def filled(text: str, programs: Path = PROGRAMS) -> str:
@@ -63,15 +63,15 @@ def normal(text: str) -> str:
 
 def _commands(block: str) -> list[list[str]]:
     """The `$ ` lines of a block, each with its `> ` lines."""
-    found: list[list[str]] = []
+    result: list[list[str]] = []
     goes_on = False
     for line in block.splitlines():
         goes_on = line.startswith("$ ") or (goes_on and line.startswith("> "))
         if line.startswith("$ "):
-            found.append([line])
+            result.append([line])
         elif goes_on:
-            found[-1].append(line)
-    return found
+            result[-1].append(line)
+    return result
 
 
 def run(blocks: Sequence[Sequence[Sequence[str]]], programs: Path = PROGRAMS) -> list[str]:
@@ -126,10 +126,10 @@ def _said(shell: subprocess.Popen[str], commands: Iterable[Sequence[str]], home:
         text = "\n".join(line[2:] for line in command)
         mark = "END" + secrets.token_hex(8)
         quiet = "" if any("<<" in line for line in command) else " </dev/null"
-        told = f"(exit ${{__code:-0}}); {{ {text}\n}}{quiet} 2>&1\n__code=$?; echo; echo {mark}\n"
+        script = f"(exit ${{__code:-0}}); {{ {text}\n}}{quiet} 2>&1\n__code=$?; echo; echo {mark}\n"
         assert shell.stdin is not None
         assert shell.stdout is not None
-        shell.stdin.write(told)
+        shell.stdin.write(script)
         shell.stdin.flush()
         printed = []
         for line in shell.stdout:

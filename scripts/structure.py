@@ -51,11 +51,11 @@ class Module:
 
 
 def modules(files: Mapping[str, bytes]) -> dict[str, Module]:
-    found = {}
+    program = {}
     for path, data in files.items():
         name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        found[name] = Module(name, data.count(b"\n"), ast.parse(data))
-    return found
+        program[name] = Module(name, data.count(b"\n"), ast.parse(data))
+    return program
 
 
 def sources(commit: str) -> dict[str, bytes]:
@@ -70,11 +70,11 @@ def sources(commit: str) -> dict[str, bytes]:
 # Counting
 
 
-def sizes(found: Mapping[str, Module]) -> list[int]:
+def sizes(program: Mapping[str, Module]) -> list[int]:
     """Lines of each function, its decorators and what is inside of it included."""
     return sorted(
         node.end_lineno - min([node.lineno, *(d.lineno for d in node.decorator_list)]) + 1
-        for module in found.values()
+        for module in program.values()
         for node in module.functions
     )
 
@@ -87,13 +87,13 @@ def inner_imports(module: Module) -> int:
 
 def imported(module: Module, names: Mapping[str, Module]) -> set[str]:
     """The modules of the program that one imports when it is imported itself."""
-    found: set[str] = set()
+    names_seen: set[str] = set()
     for node in _at_import(module.tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names_seen |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return {name for name in found if name in names and name != module.name}
+            names_seen |= {alias.name for alias in node.names}
+    return {name for name in names_seen if name in names and name != module.name}
 
 
 def _at_import(tree: ast.AST) -> Iterator[ast.AST]:
@@ -152,7 +152,7 @@ def _run(command: Sequence[str], folder: Path) -> str:
     return subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout
 
 
-def spread(found: Mapping[str, Module], feature: str) -> int:
+def spread(program: Mapping[str, Module], feature: str) -> int:
     """How many packages hold something of a feature."""
     word = re.compile(feature, re.IGNORECASE)
 
@@ -160,21 +160,21 @@ def spread(found: Mapping[str, Module], feature: str) -> int:
         named = (node.name for node in ast.walk(module.tree) if isinstance(node, HOLDS_FEATURE))
         return any(map(word.search, (module.name, *named)))
 
-    return len({module.package for module in found.values() if holds(module)})
+    return len({module.package for module in program.values() if holds(module)})
 
 
 # The table
 
 
 def figures(commit: str) -> dict[str, str]:
-    found = modules(sources(commit))
-    functions = sizes(found)
-    edges = {name: imported(module, found) for name, module in found.items()}
-    classes = sum(isinstance(node, ast.ClassDef) for module in found.values() for node in ast.walk(module.tree))
+    program = modules(sources(commit))
+    functions = sizes(program)
+    edges = {name: imported(module, program) for name, module in program.items()}
+    classes = sum(isinstance(node, ast.ClassDef) for module in program.values() for node in ast.walk(module.tree))
     return {
-        "lines": f"{sum(module.lines for module in found.values()):,}",
-        "modules": f"{len(found)}",
-        f"modules over {LONG} lines": f"{sum(module.lines > LONG for module in found.values())}",
+        "lines": f"{sum(module.lines for module in program.values()):,}",
+        "modules": f"{len(program)}",
+        f"modules over {LONG} lines": f"{sum(module.lines > LONG for module in program.values())}",
         "public names of `MemoryStore`": f"{public_names(commit)}",
         "classes": f"{classes:,}",
         "functions": f"{len(functions):,}",
@@ -182,8 +182,8 @@ def figures(commit: str) -> dict[str, str]:
             map(str, (int(statistics.median(functions)), functions[int(0.9 * len(functions))], functions[-1]))
         ),
         "groups of modules that import each other": f"{cycles(edges)}",
-        "imports inside functions": f"{sum(map(inner_imports, found.values()))}",
-        **{f"packages with {feature.replace('|', ' or ')}…": f"{spread(found, feature)}" for feature in FEATURES},
+        "imports inside functions": f"{sum(map(inner_imports, program.values()))}",
+        **{f"packages with {feature.replace('|', ' or ')}…": f"{spread(program, feature)}" for feature in FEATURES},
     }
 
 

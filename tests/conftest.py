@@ -31,7 +31,7 @@ import memctl
 from memctl import MemoryStore, open_store
 from memctl.core.formats import document
 from memctl.storage.files import signing
-from memctl.storage.folder import sync
+from memctl.storage.folder import embedding, sync
 from memctl.storage.index import database as db
 from memctl.storage.index.sqlite import SqliteIndex
 
@@ -435,7 +435,7 @@ def rebuilt(store: MemoryStore) -> SqliteIndex:
     """An index made from the files alone, beside the store's own."""
     index = SqliteIndex(Path(":memory:"))
     sync.sync(store.folder, index, store.engine.embedder)
-    sync.embed_pending(index, store.engine.embedder)
+    embedding.embed_pending(index, store.engine.embedder)
     return index
 
 

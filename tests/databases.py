@@ -108,6 +108,24 @@ class Server:
         if done.returncode:
             raise UnavailableError(f"initdb failed: {done.stderr.strip()[-300:]}")
 
+    def create_standby(self, of: Server) -> None:
+        """Make the folder and, in it, a copy of a running server that follows it, for reading.
+
+        Raises:
+            UnavailableError: the system does not let it.
+        """
+        self.folder.mkdir(mode=0o755)
+        if os.geteuid() == 0:
+            os.chown(self.folder, NOBODY, NOBODY)
+        if (of.folder / "installation").is_dir():
+            (self.folder / "installation").symlink_to(of.folder / "installation")
+        done = self._run(
+            *("pg_basebackup", "-h", str(of.folder), "-U", "postgres", "-D", str(self.data)),
+            *("-R", "-c", "fast", "-X", "stream", "--no-sync"),
+        )
+        if done.returncode:
+            raise UnavailableError(f"pg_basebackup failed: {done.stderr.strip()[-300:]}")
+
     def _copy_installation(self) -> None:
         """The package and its libraries, which its programs find by their place beside it."""
         package = programs().parent.parent
@@ -124,7 +142,7 @@ class Server:
         settings = [part for item in self.settings.items() for part in ("-c", "=".join(item))]
         command = [str(self.programs / "postgres"), "-D", str(self.data), "-k", str(self.folder), *settings]
         with open(self.folder / "server.log", "ab") as log:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **_unprivileged())
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **unprivileged())
         deadline = time.monotonic() + _WAITING
         while not self.answers():
             if process.poll() is not None or time.monotonic() > deadline:
@@ -149,10 +167,10 @@ class Server:
 
     def _run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.programs / program), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", **_unprivileged())
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", **unprivileged())
 
 
-def _unprivileged() -> dict[str, object]:
+def unprivileged() -> dict[str, object]:
     """What runs a program as a user that is not root; only for the tests' own server."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,9 +12,10 @@ from threading import Thread
 
 import pytest
 
-from memctl import bootstrap, config, open_store, trust
+from memctl import open_store, trust
 from memctl.cli.main import main
 from memctl.errors import ProviderError, UntrustedError
+from memctl.storage.folder import settings_file
 from memctl.trust import Server, server
 
 EVIL = "https://evil.example/v1"
@@ -100,7 +102,7 @@ def test_a_store_that_names_a_server_gets_neither_texts_nor_key(
 
 def test_a_trusted_server_gets_no_other_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "ds-other")
-    trust.add(server(EVIL, "OPENAI_API_KEY"), bootstrap.os.environ)
+    trust.add(server(EVIL, "OPENAI_API_KEY"), os.environ)
     root = hostile(tmp_path, llm="openai:m", llm_url=EVIL, llm_key_variable="DEEPSEEK_API_KEY")
     with open_store(root, "alice") as store, pytest.raises(UntrustedError, match="DEEPSEEK_API_KEY"):
         _ = store.engine.llm
@@ -128,18 +130,18 @@ def test_what_is_typed_here_is_trusted_and_what_the_file_said_is_not(tmp_path: P
         _ = store.engine.llm
     assert main(["config", "set", "llm_url", "https://mine.example/v1"]) == 0
     assert main(["config", "set", "llm_key_variable", "GROQ_API_KEY"]) == 0
-    assert trust.listed(bootstrap.os.environ) == [
+    assert trust.listed(os.environ) == [
         Server("https://mine.example/v1", "MISTRAL_API_KEY"), Server("https://mine.example/v1", "GROQ_API_KEY"),
     ]  # fmt: skip
     with open_store(root, "alice") as store:
         assert store.engine.llm is not None
     assert main(["model", "use", "openai:m"]) == UntrustedError.exit_code
-    assert config.load(root).model == "builtin"
+    assert settings_file.read(root)[0].model == "builtin"
 
 
 def test_the_command_line_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile(tmp_path, llm_url=EVIL)
-    trust.add(server("https://old.example", "OPENAI_API_KEY"), bootstrap.os.environ)
+    trust.add(server("https://old.example", "OPENAI_API_KEY"), os.environ)
     assert main(["--json", "config", "trust"]) == 0
     found = {row["setting"]: row["state"] for row in json.loads(capsys.readouterr().out)}
     assert {name: found[name] for name in ("model_url", "llm_url", "")} == {

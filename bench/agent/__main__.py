@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench.agent import report
 from bench.agent.data import Dialogue, load, sampled
-from bench.agent.measure import Asked, Foreign, measured, progress
+from bench.agent.measure import Answer, Foreign, measured, progress
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_SETS = ("locomo", "beam", "memdaily-zh")
@@ -37,13 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not names:
         progress(f"There is no set in {options.data}: name one with --set.")
         return 2
-    results: dict[str, list[Asked]] = {}
+    results: dict[str, list[Answer]] = {}
     for name in names:
         dialogues = sampled(load(options.data / name), options.stores, options.questions, options.seed)
         results[name] = _of_set(name, dialogues, options)
         print(report.page(name, _about(dialogues), results[name]), end="\n\n", flush=True)
     if options.json:
-        text = json.dumps({name: [asdict(a) for a in asked] for name, asked in results.items()}, ensure_ascii=False)
+        text = json.dumps({name: [asdict(a) for a in answer] for name, answer in results.items()}, ensure_ascii=False)
         options.json.write_text(text + "\n", "utf-8")
     return 0
 
@@ -83,19 +83,19 @@ def _options(given: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def _of_set(name: str, dialogues: Sequence[Dialogue], options: argparse.Namespace) -> list[Asked]:
+def _of_set(name: str, dialogues: Sequence[Dialogue], options: argparse.Namespace) -> list[Answer]:
     start = time.monotonic()
     keep = options.keep / name if options.keep else None
 
     def say(text: str) -> None:
         progress(f"{name} [{time.monotonic() - start:.0f} s] {text}")
 
-    found = measured(dialogues, _others(dialogues, options), options.only_agent, keep, say)
+    answers = measured(dialogues, _others(dialogues, options), options.only_agent, keep, say)
     for each in options.also:
         title, _, path = each.rpartition("=")
         say(f"{title or path}")
-        found += _also(title or Path(path).name, Path(path), name, options)
-    return found
+        answers += _also(title or Path(path).name, Path(path), name, options)
+    return answers
 
 
 def _others(dialogues: Sequence[Dialogue], options: argparse.Namespace) -> list[Foreign]:
@@ -103,11 +103,11 @@ def _others(dialogues: Sequence[Dialogue], options: argparse.Namespace) -> list[
     if len(dialogues) > 1 or not (options.data / options.others / "questions.jsonl").is_file():
         return []
     count = len(dialogues[0].questions)
-    found = sampled(load(options.data / options.others), 0, count, options.seed)
-    return [Foreign(question, each.evidence(question)) for each in found for question in each.questions]
+    dialogues = sampled(load(options.data / options.others), 0, count, options.seed)
+    return [Foreign(question, each.evidence(question)) for each in dialogues for question in each.questions]
 
 
-def _also(title: str, path: Path, name: str, options: argparse.Namespace) -> list[Asked]:
+def _also(title: str, path: Path, name: str, options: argparse.Namespace) -> list[Answer]:
     """The same questions to another checkout of the program, by a process that sees that one's package and this bench."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "bench").symlink_to(ROOT / "bench")
@@ -124,7 +124,7 @@ def _also(title: str, path: Path, name: str, options: argparse.Namespace) -> lis
             check=True,
         )
         answers = json.loads(written.read_text("utf-8"))[name]
-    return [replace(asked, system=f"{asked.system} of {title}") for asked in (Asked(**each) for each in answers)]
+    return [replace(answer, system=f"{answer.system} of {title}") for answer in (Answer(**each) for each in answers)]
 
 
 def _about(dialogues: Sequence[Dialogue]) -> str:

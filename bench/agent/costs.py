@@ -78,30 +78,30 @@ def texts_of(folder: Path, total: int) -> Iterator[str]:
     """The texts of a data set again and again, each time with another number behind them."""
     from bench.agent.data import load
 
-    said = [turn.text for dialogue in load(folder) for turn in dialogue.turns]
-    return (f"{said[number % len(said)]} {number}" for number in range(total))
+    contents = [turn.text for dialogue in load(folder) for turn in dialogue.turns]
+    return (f"{contents[number % len(contents)]} {number}" for number in range(total))
 
 
 # Filling
 
 
-def fill(store: MemoryStore, said: Sequence[str], sessions: int) -> float:
+def fill(store: MemoryStore, contents: Sequence[str], sessions: int) -> float:
     """Keep messages in so many sessions of equal length; returns how many a second.
 
     With one session it is the run that `main` is in, so that what is said next follows them.
     """
     runs = [_present_run(store)] if sessions == 1 else [("", f"run_{n:05d}") for n in range(sessions)]
-    each = -(-len(said) // sessions)
-    step = MONTHS / max(1, len(said))
+    each = -(-len(contents) // sessions)
+    step = MONTHS / max(1, len(contents))
     kept = (
         KeptMessage(f"msg_{at:016x}", runs[at // each][0] or f"s{at // each:05d}", runs[at // each][1],
                     ("user", "assistant")[at % 2], ({"type": "text", "text": text},), START + at * step)
-        for at, text in enumerate(said)
+        for at, text in enumerate(contents)
     )  # fmt: skip
     start = time.perf_counter()
     while batch := [*islice(kept, BATCH)]:
         store.conversations.keep(batch, batch[-1].at or START)
-    return len(said) / (time.perf_counter() - start)
+    return len(contents) / (time.perf_counter() - start)
 
 
 def _present_run(store: MemoryStore) -> tuple[str, str]:
@@ -125,21 +125,21 @@ def _timed(action: Callable[[], object]) -> Taken:
     return Taken((time.perf_counter() - wall) * 1000, (time.process_time() - processor) * 1000)
 
 
-def medians(found: Sequence[Taken]) -> Taken:
-    return Taken(statistics.median(t.wall for t in found), statistics.median(t.processor for t in found))
+def medians(times: Sequence[Taken]) -> Taken:
+    return Taken(statistics.median(t.wall for t in times), statistics.median(t.processor for t in times))
 
 
-def heard(folder: Path, tries: int) -> list[Row]:
+def one_message(folder: Path, tries: int) -> list[Row]:
     """One message of the user, until it is durable and found; another connection looks whether it is in the index."""
-    said = iter(texts(tries * 2 + 10, seed=99))
-    found: list[bool] = []
+    contents = iter(texts(tries * 2 + 10, seed=99))
+    indexed: list[bool] = []
     with open_store(folder, user="bench") as store, open_store(folder, user="bench") as reader:
         reader.refresh()
         with AgentMemory(store, background=False) as agent:
 
             def hear() -> None:
-                message = agent.on_user_message(f"New: {next(said)}")
-                found.append(bool(reader.engine.files.index.message(message.id)))
+                message = agent.on_user_message(f"New: {next(contents)}")
+                indexed.append(bool(reader.engine.files.index.message(message.id)))
 
             whole = taken(hear, tries)
             looked = taken(lambda: reader.engine.files.index.message("msg_0000000000000001"), tries)
@@ -149,7 +149,7 @@ def heard(folder: Path, tries: int) -> list[Row]:
     alone = Taken(whole.wall - looked.wall, whole.processor - looked.processor)
     return [
         _row("`on_user_message`", alone, f"two bare appends + fsync: {2 * bare.wall:.1f} ms", 15),
-        Row("… found when it returns", f"{sum(found)} of {len(found)}", "", "all", all(found)),
+        Row("… found when it returns", f"{sum(indexed)} of {len(indexed)}", "", "all", all(indexed)),
     ]
 
 
@@ -160,12 +160,12 @@ def _append(path: Path, line: bytes) -> None:
     os.close(handle)
 
 
-def contexts(folder: Path, tries: int, said: Sequence[str]) -> list[Row]:
+def contexts(folder: Path, tries: int, contents: Sequence[str]) -> list[Row]:
     """A context for a question in the words of some message, warm, beside the query in it."""
     chance = random.Random(5)
-    asked = [" ".join(chance.choice(said).split()[:12]) + "?" for _ in range(3 * tries + 3)]
+    questions = [" ".join(chance.choice(contents).split()[:12]) + "?" for _ in range(3 * tries + 3)]
     with open_store(folder, user="bench") as store, AgentMemory(store, background=False) as agent:
-        one, other = iter(asked), iter(asked)
+        one, other = iter(questions), iter(questions)
         whole = taken(lambda: agent.build_context(next(one)), tries)
         bare = taken(lambda: store.query(Query(next(other), top=40), receipt=False), tries)
     return [_row("`build_context`, warm", whole, f"a query: {bare.wall:.1f} ms", 40)]
@@ -173,18 +173,20 @@ def contexts(folder: Path, tries: int, said: Sequence[str]) -> list[Row]:
 
 def endings(folder: Path, tries: int) -> list[Row]:
     """The end of a session of 40 messages."""
-    said = texts(SESSION_END * (tries + 1), seed=31)
-    found = []
+    contents = texts(SESSION_END * (tries + 1), seed=31)
+    times = []
     with open_store(folder, user="bench") as store:
         for number in range(tries + 1):
             with AgentMemory(store, session_id=f"ending{number}", background=False) as agent:
-                messages = [{"role": ("user", "assistant")[at % 2], "content": next(said)} for at in range(SESSION_END)]
+                messages = [
+                    {"role": ("user", "assistant")[at % 2], "content": next(contents)} for at in range(SESSION_END)
+                ]
                 store.sessions.conversation(agent.session_id).extend(messages)
-                found.append(_timed(agent.on_session_end))
+                times.append(_timed(agent.on_session_end))
         counter = count()
         added = taken(lambda: store.add(f"A note, number {next(counter)} of {time.time_ns()}"), tries)
     return [
-        _row(f"end of a session of {SESSION_END} messages", medians(found[1:]), f"one `add`: {added.wall:.1f} ms", 100)
+        _row(f"end of a session of {SESSION_END} messages", medians(times[1:]), f"one `add`: {added.wall:.1f} ms", 100)
     ]
 
 
@@ -221,37 +223,37 @@ def touched(command: Sequence[str], folder: Path, environment: dict[str, str]) -
     return {path for path in named if path.startswith(f"{folder.resolve()}/")}
 
 
-def sizes(folder: Path, total: int, said: Sequence[str]) -> list[Row]:
+def sizes(folder: Path, total: int, contents: Sequence[str]) -> list[Row]:
     """Bytes on disk for a message."""
     with open_store(folder, user="bench") as store:
         store.refresh()
         store.engine.files.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         index = store.engine.files.index.path.stat().st_size / total
         transcripts = sum(path.stat().st_size for path in (store.folder.root / "transcripts").glob("*.jsonl")) / total
-    text = sum(len(each.encode()) for each in said) / len(said)
+    text = sum(len(each.encode()) for each in contents) / len(contents)
     beside = f"its text: {text:,.0f}, its line: {transcripts:,.0f}"
     return [Row("index bytes a message", f"{index:,.0f}", beside, "≤ 1,600", index <= 1600)]
 
 
-def _row(what: str, found: Taken, beside: str, goal_ms: float) -> Row:
-    measured = f"{found.wall:.1f} ms ({found.processor:.1f} of processor)"
-    return Row(what, measured, beside, f"≤ {goal_ms:g} ms", found.wall <= goal_ms)
+def _row(what: str, time_taken: Taken, beside: str, goal_ms: float) -> Row:
+    measured = f"{time_taken.wall:.1f} ms ({time_taken.processor:.1f} of processor)"
+    return Row(what, measured, beside, f"≤ {goal_ms:g} ms", time_taken.wall <= goal_ms)
 
 
-def measured(folder: Path, said: Sequence[str], sessions: int, tries: int) -> list[Row]:
+def measured(folder: Path, contents: Sequence[str], sessions: int, tries: int) -> list[Row]:
     """One table's part: a filled store, and what its calls cost."""
     with open_store(folder, user="bench", create=True) as store:
-        rate = fill(store, said, sessions)
+        rate = fill(store, contents, sessions)
     rows = [
         Row("filling", f"{rate:,.0f} a second", "", "", True),
-        *sizes(folder, len(said), said),
-        *cold(folder, max(1, tries // 3), said[len(said) // 2]),
-        *contexts(folder, tries, said),
-        *heard(folder, tries),
+        *sizes(folder, len(contents), contents),
+        *cold(folder, max(1, tries // 3), contents[len(contents) // 2]),
+        *contexts(folder, tries, contents),
+        *one_message(folder, tries),
         *endings(folder, max(1, tries // 3)),
     ]
     where = "one session" if sessions == 1 else f"{sessions:,} sessions"
-    return [replace(row, what=f"{row.what}, {len(said):,} in {where}") for row in rows]
+    return [replace(row, what=f"{row.what}, {len(contents):,} in {where}") for row in rows]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -265,11 +267,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     options = parser.parse_args(arguments)
     where = machine()
-    said = [*(texts_of(options.data, options.messages) if options.data else texts(options.messages))]
+    contents = [*(texts_of(options.data, options.messages) if options.data else texts(options.messages))]
     rows: list[Row] = []
     for sessions in options.sessions:
         with tempfile.TemporaryDirectory() as folder:
             print(f"{options.messages:,} messages in {sessions:,} sessions", file=sys.stderr, flush=True)
-            rows += measured(Path(folder) / "store", said, sessions, options.tries)
+            rows += measured(Path(folder) / "store", contents, sessions, options.tries)
     publish(MARK, where, rows, write=options.write)
     return 0

@@ -68,19 +68,19 @@ class Dialogue:
 
 def load(folder: Path) -> list[Dialogue]:
     """The dialogues of a data set; one of many tiny stores gives a single dialogue with a session a store."""
-    found = [_dialogue(name, store) for name, store in stores_of(folder).items()]
-    mean = sum(len(each.turns) for each in found) / max(1, len(found))
-    return [_pooled(found)] if len(found) > 1 and mean < SMALL else found
+    dialogues = [_dialogue(name, store) for name, store in stores_of(folder).items()]
+    mean = sum(len(each.turns) for each in dialogues) / max(1, len(dialogues))
+    return [_pooled(dialogues)] if len(dialogues) > 1 and mean < SMALL else dialogues
 
 
 def sampled(dialogues: Sequence[Dialogue], stores: int, questions: int, seed: int) -> list[Dialogue]:
     """So many of the dialogues and, over all of them, of the questions; 0 for all. The same seed gives the same."""
     chance = random.Random(seed)
     chosen = sorted(chance.sample(range(len(dialogues)), min(stores or len(dialogues), len(dialogues))))
-    asked = [(at, question) for at in chosen for question in dialogues[at].questions]
-    kept = set(chance.sample(range(len(asked)), min(questions or len(asked), len(asked))))
-    asked = [each for place, each in enumerate(asked) if place in kept]
-    return [replace(dialogues[at], questions=tuple(q for of, q in asked if of == at)) for at in chosen]
+    pairs = [(at, question) for at in chosen for question in dialogues[at].questions]
+    kept = set(chance.sample(range(len(pairs)), min(questions or len(pairs), len(pairs))))
+    pairs = [each for place, each in enumerate(pairs) if place in kept]
+    return [replace(dialogues[at], questions=tuple(q for of, q in pairs if of == at)) for at in chosen]
 
 
 def _dialogue(name: str, store: Store) -> Dialogue:

@@ -29,7 +29,7 @@ _IN_MEMORY = next((str(place) for place in (Path("/dev/shm"),) if os.access(plac
 
 
 @dataclass(frozen=True)
-class Asked:
+class Answer:
     """One question to one system.
 
     Args:
@@ -67,7 +67,7 @@ class Foreign:
 
 def measured(
     dialogues: Sequence[Dialogue], others: Sequence[Foreign], only_agent: bool, keep: Path | None, say: Say
-) -> list[Asked]:
+) -> list[Answer]:
     """Every system's answers to every question.
 
     Args:
@@ -75,18 +75,18 @@ def measured(
         keep: where the filled stores stay and are found again; a temporary folder where None.
     """
     makers = [(AGENT, Agent), *(() if only_agent else BASELINES)]
-    found: list[Asked] = []
+    results: list[Answer] = []
     for at, dialogue in enumerate(dialogues):
         if dialogue.questions:
             foreign = _foreign(dialogues, at) or others
             for name, make in makers:
                 say(f"{dialogue.name}: {name}, {len(dialogue.turns)} turns, {len(dialogue.questions)} questions")
                 with _filled(make, dialogue, name, keep) as system:
-                    found += asked(system, name, dialogue, foreign)
-    return found
+                    results += answers(system, name, dialogue, foreign)
+    return results
 
 
-def asked(system: System, name: str, dialogue: Dialogue, foreign: Sequence[Foreign]) -> Iterator[Asked]:
+def answers(system: System, name: str, dialogue: Dialogue, foreign: Sequence[Foreign]) -> Iterator[Answer]:
     """The questions of a dialogue, then as many of another."""
     pairs = [(q, foreign[at % len(foreign)] if foreign else None) for at, q in enumerate(dialogue.questions)]
     for question, other in pairs:
@@ -96,19 +96,19 @@ def asked(system: System, name: str, dialogue: Dialogue, foreign: Sequence[Forei
             counted = within(text, size or None)
             share, full = scores(dialogue.evidence(question), counted)
             chance = scores(other.evidence, counted)[0] if other else 0.0
-            yield Asked(name, size, gate, True, share, full, chance, estimate(text), relevance, question.category)
+            yield Answer(name, size, gate, True, share, full, chance, estimate(text), relevance, question.category)
     if isinstance(system, Agent | QueryOrder):
         for _, other in pairs:
             if other:
                 yield from _falsely(system, name, other)
 
 
-def _falsely(system: Agent | QueryOrder, name: str, other: Foreign) -> Iterator[Asked]:
+def _falsely(system: Agent | QueryOrder, name: str, other: Foreign) -> Iterator[Answer]:
     """What is recalled for a question that nothing here answers."""
     relevance = system.relevance(other.question.text)
     for size, gate in _asks(system, FOREIGN_SIZES):
         tokens = estimate(system.recall(other.question.text, size or None, gate))
-        yield Asked(name, size, gate, False, 0.0, 0.0, 0.0, tokens, relevance, other.question.category)
+        yield Answer(name, size, gate, False, 0.0, 0.0, 0.0, tokens, relevance, other.question.category)
 
 
 def _asks(system: System, sizes: Sequence[int]) -> Iterator[tuple[int, bool]]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median, quantiles
 
-from bench.agent.measure import Asked
+from bench.agent.measure import Answer
 from bench.agent.systems import AGENT
 from memctl.evaluation.metrics import interval
 
@@ -14,29 +14,31 @@ GATE_SIZE = 2_000
 THRESHOLDS = (0.0, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 
 
-def table(results: Sequence[Asked]) -> str:
+def table(results: Sequence[Answer]) -> str:
     """A line a system, with and without its gate where it has one: recall at each size, in full, and tokens."""
     sizes = sorted({each.size for each in results if each.own}, key=lambda size: size or 10**9)
     heads = " | ".join(f"{size:,}" if size else "default" for size in sizes)
     lines = [f"| system | {heads} |", "|---|" + "---|" * len(sizes)]
-    for (system, gate), asked in _grouped(own(results), lambda each: (each.system, each.gate)):
+    for (system, gate), answers in _grouped(own(results), lambda each: (each.system, each.gate)):
         title = f"{system}, gate {'on' if gate else 'off'}" if _gated(results, system) else system
-        lines.append(f"| {title} | " + " | ".join(_cell([a for a in asked if a.size == size]) for size in sizes) + " |")
+        lines.append(
+            f"| {title} | " + " | ".join(_cell([a for a in answers if a.size == size]) for size in sizes) + " |"
+        )
     return "\n".join(lines)
 
 
-def _cell(asked: Sequence[Asked]) -> str:
-    if not asked:
+def _cell(answers: Sequence[Answer]) -> str:
+    if not answers:
         return "–"
-    share, full = fmean(a.share for a in asked), fmean(a.full for a in asked)
-    return f"{_number(share)} / {_number(full)} ({fmean(a.tokens for a in asked):,.0f})"
+    share, full = fmean(a.share for a in answers), fmean(a.full for a in answers)
+    return f"{_number(share)} / {_number(full)} ({fmean(a.tokens for a in answers):,.0f})"
 
 
-def beside(results: Sequence[Asked]) -> str:
+def beside(results: Sequence[Answer]) -> str:
     """What the figures rest on: their interval, what chance gives, and each kind of question."""
     lines = []
-    for (system, gate), asked in _grouped(own(results), lambda each: (each.system, each.gate)):
-        sized = [a for a in asked if a.size == GATE_SIZE]
+    for (system, gate), answers in _grouped(own(results), lambda each: (each.system, each.gate)):
+        sized = [a for a in answers if a.size == GATE_SIZE]
         if sized and _is_agent(system):
             low, high = interval([a.share for a in sized])
             kinds = "; ".join(
@@ -51,12 +53,12 @@ def beside(results: Sequence[Asked]) -> str:
     return "\n".join(lines)
 
 
-def false_recall(results: Sequence[Asked]) -> str:
+def false_recall(results: Sequence[Answer]) -> str:
     """Tokens that are injected for questions of another dialogue."""
     lines = ["| system | size | gate | median | mean | 90 % | nothing injected |", "|---|---|---|---|---|---|---|"]
     foreign = [each for each in results if not each.own]
-    for (system, size, gate), asked in _grouped(foreign, lambda each: (each.system, each.size, each.gate)):
-        tokens = [a.tokens for a in asked]
+    for (system, size, gate), answers in _grouped(foreign, lambda each: (each.system, each.size, each.gate)):
+        tokens = [a.tokens for a in answers]
         gated = ("on" if gate else "off") if _gated(results, system) else "none"
         lines.append(
             f"| {system} | {f'{size:,}' if size else 'default'} | {gated} | {median(tokens):,.0f} | {fmean(tokens):,.0f} "
@@ -65,7 +67,7 @@ def false_recall(results: Sequence[Asked]) -> str:
     return "\n".join(lines) if foreign else ""
 
 
-def curve(results: Sequence[Asked], system: str = AGENT) -> str:
+def curve(results: Sequence[Answer], system: str = AGENT) -> str:
     """One decision per question, by how well it is answered, at every threshold: what it costs and what it spares.
 
     It is computed from the answers without a gate: below the threshold nothing would have been injected.
@@ -91,8 +93,8 @@ def curve(results: Sequence[Asked], system: str = AGENT) -> str:
     return "\n".join(lines)
 
 
-def _percentiles(asked: Sequence[Asked]) -> str:
-    values = [a.relevance for a in asked]
+def _percentiles(answers: Sequence[Answer]) -> str:
+    values = [a.relevance for a in answers]
     return ", ".join(f"{at} % {_number(percentile(values, at))}" for at in (10, 25, 50, 75, 90))
 
 
@@ -101,16 +103,16 @@ def percentile(values: Sequence[float], at: int) -> float:
     return quantiles(values, n=100, method="inclusive")[at - 1] if len(values) > 1 else values[0]
 
 
-def own(results: Sequence[Asked]) -> list[Asked]:
+def own(results: Sequence[Answer]) -> list[Answer]:
     return [each for each in results if each.own]
 
 
-def _gated(results: Sequence[Asked], system: str) -> bool:
+def _gated(results: Sequence[Answer], system: str) -> bool:
     """Whether a system was asked with a gate too."""
     return any(each.gate for each in results if each.system == system)
 
 
-def _with_curve(results: Sequence[Asked]) -> list[str]:
+def _with_curve(results: Sequence[Answer]) -> list[str]:
     """The systems of this program that were asked for what they do not know."""
     return [system for system in dict.fromkeys(a.system for a in results if not a.own) if " of " not in system]
 
@@ -119,10 +121,10 @@ def _is_agent(system: str) -> bool:
     return system.startswith(AGENT)
 
 
-def _grouped(asked: Iterable[Asked], key: Callable[[Asked], tuple]) -> list[tuple[tuple, list[Asked]]]:
+def _grouped(answers: Iterable[Answer], key: Callable[[Answer], tuple]) -> list[tuple[tuple, list[Answer]]]:
     """Groups in the order in which they come first."""
-    groups: dict[tuple, list[Asked]] = defaultdict(list)
-    for each in asked:
+    groups: dict[tuple, list[Answer]] = defaultdict(list)
+    for each in answers:
         groups[key(each)].append(each)
     return list(groups.items())
 
@@ -131,7 +133,7 @@ def _number(value: float) -> str:
     return f"{value:.3f}".lstrip("0") if value < 1 else f"{value:.2f}"
 
 
-def page(name: str, about: str, results: Sequence[Asked]) -> str:
+def page(name: str, about: str, results: Sequence[Answer]) -> str:
     """All the tables of one data set."""
     parts = [
         f"### {name}: {about}",

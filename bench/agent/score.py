@@ -33,14 +33,14 @@ STOP_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """The words of a text, folded; a script written without spaces gives its pairs of neighbouring characters."""
-    found: list[str] = []
+    result: list[str] = []
     for match in _TOKEN.finditer(text.lower()):
         run = match["run"]
         if run is None:
-            found.append(match["word"].replace("’", "'"))
+            result.append(match["word"].replace("’", "'"))
         else:
-            found += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
-    return found
+            result += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    return result
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -54,17 +54,17 @@ def items(text: str) -> list[str]:
 
     Headings, the fence and what stands before the first bullet are in no item.
     """
-    found: list[list[str]] = []
+    result: list[list[str]] = []
     inside = False
     for line in text.splitlines():
         if line.startswith("- "):
-            found.append([line[2:]])
+            result.append([line[2:]])
             inside = True
         elif inside and line[:1].isspace():
-            found[-1].append(_LATER.sub("", line))
+            result[-1].append(_LATER.sub("", line))
         else:
             inside = False
-    return ["\n".join(lines) for lines in found]
+    return ["\n".join(lines) for lines in result]
 
 
 def share(wanted: frozenset[str], held: Sequence[frozenset[str]]) -> float:

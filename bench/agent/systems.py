@@ -22,7 +22,7 @@ from memctl.core.models import Memory, Query
 from memctl.store import MemoryStore
 
 if TYPE_CHECKING:
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
 
 USER_NAME = "bench"
 ASKING = "asking"
@@ -142,15 +142,15 @@ class Packed(ABC):
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._lines = {turn.name: rendered(turn) for turn in dialogue.turns}
-        self._asked, self._order = "", [""]
+        self._question, self._order = "", [""]
 
     @abstractmethod
     def order(self, question: str) -> Iterable[str]:
         """Names of turns, best first."""
 
     def recall(self, question: str, size: int | None, gate: bool) -> str:
-        if question != self._asked:  # it is asked once for all sizes
-            self._asked, self._order = question, [*self.order(question)]
+        if question != self._question:  # it is asked once for all sizes
+            self._question, self._order = question, [*self.order(question)]
         return packed((self._lines[name] for name in self._order), size or 0)
 
     def close(self) -> None:

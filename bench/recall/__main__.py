@@ -39,28 +39,32 @@ def measured(data: Mapping[str, Dialogue], make: Maker, most: int) -> Outcome:
             sessions = dialogue.sessions
             for question in dialogue.questions[: most or None]:
                 start = time.perf_counter()
-                found = system.ask(question.text)
+                ranking = system.ask(question.text)
                 outcome.seconds.append(time.perf_counter() - start)
-                _note(outcome, question, found, lengths, sessions)
+                _note(outcome, question, ranking, lengths, sessions)
             system.close()
     return outcome
 
 
 def _note(
-    outcome: Outcome, question: Question, found: Sequence[str], lengths: Mapping[str, int], sessions: Mapping[str, str]
+    outcome: Outcome,
+    question: Question,
+    ranking: Sequence[str],
+    lengths: Mapping[str, int],
+    sessions: Mapping[str, str],
 ) -> None:
-    outcome.judgements.append(judged(found, question.gold))
+    outcome.judgements.append(judged(ranking, question.gold))
     outcome.categories.append(question.category)
-    outcome.tokens.append(tokens_to_evidence(found, question.gold, lengths))
+    outcome.tokens.append(tokens_to_evidence(ranking, question.gold, lengths))
     gold = {sessions.get(name, "") for name in question.gold} - {""}
     if gold:
-        first = list(dict.fromkeys(sessions.get(name, "") for name in found))[:5]
+        first = list(dict.fromkeys(sessions.get(name, "") for name in ranking))[:5]
         outcome.session_recall.append(len(gold & set(first)) / len(gold))
 
 
-def tokens_to_evidence(found: Sequence[str], gold: frozenset[str], lengths: Mapping[str, int]) -> int:
+def tokens_to_evidence(ranking: Sequence[str], gold: frozenset[str], lengths: Mapping[str, int]) -> int:
     """Tokens of context, best hits first, until 80 % of the evidence is in it; all that was found where it never is."""
-    return sum(lengths.get(name, 0) for name in found[: hits_to_evidence(ranks_of(found, gold))])
+    return sum(lengths.get(name, 0) for name in ranking[: hits_to_evidence(ranks_of(ranking, gold))])
 
 
 def table(outcomes: Mapping[str, Outcome]) -> str:

@@ -37,14 +37,14 @@ class Dialogue:
 
 def load(folder: Path) -> dict[str, Dialogue]:
     """A data set by store; questions without evidence are left out."""
-    found: dict[str, Dialogue] = defaultdict(Dialogue)
+    dialogues: dict[str, Dialogue] = defaultdict(Dialogue)
     for line in _lines(folder / "memories.jsonl"):
-        found[line["store"]].memories.append(line)
+        dialogues[line["store"]].memories.append(line)
     for line in _lines(folder / "questions.jsonl"):
         if line["gold"]:
             gold = frozenset(map(str, line["gold"]))
-            found[line["store"]].questions.append(Question(line["question"], gold, str(line.get("category", ""))))
-    return {name: one for name, one in found.items() if one.questions}
+            dialogues[line["store"]].questions.append(Question(line["question"], gold, str(line.get("category", ""))))
+    return {name: one for name, one in dialogues.items() if one.questions}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

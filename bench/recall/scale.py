@@ -48,17 +48,17 @@ class Run:
     def ask(self, system: System, questions: Sequence[Question]) -> None:
         for question in questions:
             start = time.process_time()  # of the processor: what else runs on the machine does not count
-            found = system.ask(question.text)
+            ranking = system.ask(question.text)
             self.seconds.append(time.process_time() - start)
-            self.judgements.append(judged(found, question.gold))
+            self.judgements.append(judged(ranking, question.gold))
 
 
 def stores(data: Path, size: int, most: int) -> Iterator[Dialogue]:
     """Stores of a size with the questions to ask them, at most so many in all, evenly picked."""
     targets = [_named(name, one) for name, one in load(data / TARGET).items()]
-    asked = sum(len(one.questions) for one in targets)
+    total = sum(len(one.questions) for one in targets)
     for one in targets:
-        one.questions = one.questions[:: max(1, -(-asked // most))]
+        one.questions = one.questions[:: max(1, -(-total // most))]
     gold = {name for one in targets for question in one.questions for name in question.gold}
     everything = [line for one in targets for line in one.memories]
     if size >= len(everything):

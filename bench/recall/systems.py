@@ -121,10 +121,10 @@ def makers(model: str, baselines: bool, also: Sequence[str] = (), at_end: bool =
             how many are asked for.
         at_end: these ask on the day of the last memory, not today.
     """
-    found: dict[str, Maker] = {f"memctl ({model})": _with_setting(model, "", ANSWERS, at_end)}
-    found |= {f"memctl ({line})": _with_setting(model, line, 10, at_end) for line in also}
+    result: dict[str, Maker] = {f"memctl ({model})": _with_setting(model, "", ANSWERS, at_end)}
+    result |= {f"memctl ({line})": _with_setting(model, line, 10, at_end) for line in also}
     if baselines:
-        found |= {
+        result |= {
             "memctl, full text alone": lambda d, f: Memctl(d, f, "model: none\n"),
             f"{model} vectors alone": lambda d, f: Memctl(d, f, f"model: {model}\nlexical_weight: 0.0\n"),
             "rank fusion of these two, k=60": lambda d, f: RankFusion(d, f, model),
@@ -132,4 +132,4 @@ def makers(model: str, baselines: bool, also: Sequence[str] = (), at_end: bool =
             "FTS5 porter, whole question": lambda d, _: PlainFullText(d, "porter unicode61"),
             "grep": lambda d, _: Grep(d),
         }
-    return found
+    return result

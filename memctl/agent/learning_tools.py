@@ -12,7 +12,7 @@ from memctl.errors import UsageError
 from memctl.feedback import rules, wording
 from memctl.present import tool_answers as answers
 from memctl.present.plain import times
-from memctl.sessions.windows import MAIN
+from memctl.sessions.stored import MAIN
 
 
 class LearningTools(Tools):

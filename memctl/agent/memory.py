@@ -20,7 +20,7 @@ from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
-from memctl.context.service import ContextPack
+from memctl.context.pack import ContextPack
 from memctl.conversations.derived import mentions_forgotten
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.core.sensitive import guarded, unattended
@@ -28,7 +28,7 @@ from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.maintenance import Step
 from memctl.providers import waiting
 from memctl.sessions.service import Ended
-from memctl.sessions.windows import MAIN
+from memctl.sessions.stored import MAIN
 from memctl.store import MemoryStore
 from memctl.tasks.closing import Closed
 from memctl.tasks.rules import Task

@@ -37,7 +37,7 @@ from memctl.retrieval import rank
 from memctl.store import MemoryStore
 
 if TYPE_CHECKING:
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
     from memctl.strategies.advice import Advice
 
 OTHERS_ASKED = 10

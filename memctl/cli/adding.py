@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def add(
     text: Annotated[
-        list[str] | None, typer.Argument(help="What to remember; - reads standard input.", metavar="TEXT")
+        list[str] | None, typer.Argument(help="What to remember; - reads standard input.", metavar="TEXT...")
     ] = None,
     category: Annotated[
         str | None,
         typer.Option(
-            "--category", "-c", help="work, life, preference, emotion, strategy, or one of yours.",
+            "--category", "-c", help="work, life (the default), preference, emotion, strategy, or one of yours.",
             autocompletion=choices.category,
         ),
     ] = None,
@@ -36,7 +36,7 @@ def add(
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind", "-k", help="fact, preference, episode, knowledge or strategy.",
+            "--kind", "-k", help="fact, preference, episode, knowledge or strategy; by default what fits the category.",
             autocompletion=choices.kind,
         ),
     ] = None,
@@ -49,8 +49,8 @@ def add(
             metavar="MODE", autocompletion=choices.mode,
         ),
     ] = "overwrite",
-    importance: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
-    confidence: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
+    importance: Annotated[float | None, typer.Option(help="How important.", min=0, max=1, metavar="NUMBER")] = None,
+    confidence: Annotated[float | None, typer.Option(help="How sure it is.", min=0, max=1, metavar="NUMBER")] = None,
     source: Annotated[str, typer.Option(help="Where it comes from; default: user.", metavar="TEXT")] = "",
     occurred_at: Annotated[str | None, typer.Option(help="When it happened.", metavar="TIME")] = None,
     expires_at: Annotated[str | None, typer.Option(help="When it stops being true.", metavar="TIME")] = None,

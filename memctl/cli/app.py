@@ -17,7 +17,9 @@ HELP = """A local, file-based memory for AI agents.
 
 Memories are plain files that you can read, edit and keep in git. Searching them takes milliseconds and no network.
 
-Example: memctl add "Alice prefers tea" --category preference; memctl query "what does Alice drink?"
+Begin with `memctl init`. `memctl COMMAND --help` explains a command, with an example.
+
+Example: memctl add "Alice prefers tea"; memctl query "what does Alice drink?"
 """
 
 PANELS: Mapping[str, Mapping[str, str]] = {

@@ -49,10 +49,6 @@ def from_store(names: Callable[[MemoryStore], Iterable[str]]) -> Completer:
     return starting(listed)
 
 
-def _users() -> list[str]:
-    return the_store().users()
-
-
 def _categories() -> Iterable[str]:
     from memctl import stores
 
@@ -81,7 +77,7 @@ def _import_formats() -> list[str]:
     return ["auto", *FORMS]
 
 
-user = starting(_users)
+user = starting(lambda: the_store().users())
 category = starting(_categories)
 setting = starting(_settings)
 setting_to_trust = starting(_settings_to_trust)
@@ -100,5 +96,6 @@ decay_policy = constant("memctl.core.limits", "DECAY_POLICIES")
 window_policy = constant("memctl.core.limits", "POLICIES")
 role = constant("memctl.core.messages", "ROLES")
 sort = constant("memctl.core.selection", "SORTS")
+task_kind = constant("memctl.context.budget", "SHARES")
 step = constant("memctl.maintenance", "STEPS")
 trigger = constant("memctl.tasks.rules", "TRIGGERS")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
+from typer._click.exceptions import UsageError
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from memctl.cli import choices
@@ -50,7 +51,15 @@ class Command(TyperCommand):
         self.params = [*self.params, *_global_options()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _with_negative_value(with_joined_values(args)))
+        try:
+            return super().parse_args(ctx, _with_negative_value(with_joined_values(args)))
+        except UsageError as problem:
+            problem.ctx = problem.ctx or ctx  # for the hint, which names the command's own help
+            raise
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """`TEXT`, not `{TEXT}`."""
+        return [re.sub(r"^{(.*)}$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
 
 def _with_negative_value(args: list[str]) -> list[str]:
@@ -82,9 +91,13 @@ _METAVARS = {
 
 
 def _name_plainly(parameter: Any) -> None:
-    """`--top N`, not `--top <int range>`; the help says the bounds."""
+    """`--top N` and `1 to 1000`, not `--top <int range>` and `1<=x<=1000`, in the help and in errors."""
+    kind = parameter.type
     if parameter.metavar is None and not getattr(parameter, "is_flag", False):
-        parameter.metavar = _METAVARS.get(parameter.type.name)
+        parameter.metavar = _METAVARS.get(kind.name)
+    if hasattr(kind, "_describe_range"):
+        bounds = f"{kind.min:g} or more" if kind.max is None else f"{kind.min:g} to {kind.max:g}"
+        kind.name, kind._describe_range = "number", lambda: bounds
 
 
 class Group(TyperGroup):

@@ -13,12 +13,14 @@ from memctl.cli.options import Now
 from memctl.present import answer, reports
 
 if TYPE_CHECKING:
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
+
+FORMATS = ("md", "messages", "json")
 
 
 def context(
     text: Annotated[
-        list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT")
+        list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT...")
     ],
     session: Annotated[str, typer.Option(help="The session whose messages and task to include.", metavar="ID")] = "",
     budget: Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")] = None,
@@ -35,7 +37,7 @@ def context(
         str,
         typer.Option(
             help="simple, medium or complex: how to divide the window.", metavar="TASK",
-            autocompletion=choices.of("simple", "medium", "complex"),
+            autocompletion=choices.task_kind,
         ),
     ] = "medium",
     system: Annotated[str, typer.Option(help="The system prompt.", metavar="TEXT")] = "",
@@ -45,7 +47,7 @@ def context(
         typer.Option(
             "--format", help="md (the long-term part), messages (chat messages as JSON), or json (all of it).",
             metavar="FORMAT",
-            autocompletion=choices.of("md", "messages", "json"),
+            autocompletion=choices.of(*FORMATS),
         ),
     ] = "md",
     explain: Annotated[
@@ -62,8 +64,6 @@ def context(
 
     Example: memctl context "plan the next migration" --budget 4000 --explain
     """
-    from memctl.context.service import FORMATS
-
     inputs.check_choice("format", form, FORMATS)
     question = inputs.text_of(text)
     with opened_with(with_) as (store, shared):

@@ -26,12 +26,11 @@ def copy(
     Example: memctl copy ~/memories postgresql://memctl@db.example.org/agents
     """
     import os
-    from pathlib import Path
 
     from memctl import stores
     from memctl.transfer import copying
 
-    here, there = (stores.named(place, os.environ, Path.cwd()) for place in (source, target))
+    here, there = (stores.named(place, os.environ) for place in (source, target))
     copied = copying.copy(
         here, there, [current.user] if current.user else [], lambda name: progress.working(f"copying {name}")
     )

@@ -8,7 +8,6 @@ import typer
 
 from memctl.cli import choices, inputs, render
 from memctl.cli.ids import shown_ids
-from memctl.cli.invocation import current
 from memctl.cli.opening import opened
 from memctl.cli.options import DryRun, Now
 
@@ -42,8 +41,9 @@ def decay(
             policies=policy or (), dry_run=dry_run, now=moment, allow_mass_change=allow_mass_change
         )
         shown = report.forecasts if dry_run else report.faded
-        if shown and not current.json:
+        if shown:
             ids = shown_ids(store, [forecast.memory.memory_id for forecast in shown], remember=not dry_run)
-            render.numbered_table(shapes.COLUMNS, shapes.rows(shown, ids, moment), right=(2, 3, 4))
+            draw = render.table if dry_run else render.numbered_table  # a dry run leaves no trace, so no @1 either
+            draw(shapes.COLUMNS, shapes.rows(shown, ids, moment), right=(2, 3, 4))
     render.document(shapes.report_json(report, moment, dry_run=dry_run))
     render.lines(shapes.summary(report, dry_run=dry_run))

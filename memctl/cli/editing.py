@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import render
+from memctl.cli import choices, inputs, render
 from memctl.cli.ids import Id
 from memctl.cli.opening import opened
 from memctl.cli.options import AllowSecret
@@ -31,19 +31,29 @@ def edit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Set a field without an editor.", metavar="FIELD=VALUE")
     ] = None,
+    add_tag: Annotated[
+        list[str] | None, typer.Option("--add-tag", help="Add a tag; a,b are two.", autocompletion=choices.tag)
+    ] = None,
+    remove_tag: Annotated[
+        list[str] | None, typer.Option("--remove-tag", help="Remove a tag; a,b are two.", autocompletion=choices.tag)
+    ] = None,
     allow_secret: AllowSecret = False,
 ) -> None:
-    """Change a memory in $EDITOR.
+    """Change a memory: in $EDITOR, or with --set, --add-tag and --remove-tag.
 
     Opens the record as YAML, or with --reflection its Markdown. The result is checked; an invalid draft is kept, and
     opened again next time.
 
-    Example: memctl edit mem_20251214_1a2b --set importance=0.9
+    Example: memctl edit mem_20251214_1a2b --set importance=0.9 --add-tag work
     """
+    added, removed = inputs.tags(add_tag), inputs.tags(remove_tag)
+    if reflection and (set_ or added or removed):
+        raise UsageError("--reflection opens the Markdown, and sets no field", hint="Leave out the other options.")
     with opened() as store:
         memory = store.get(memory_id)
-        if set_:
-            outcome = _save(store, memory, _with_fields(memory, set_), allow_secret)
+        if set_ or added or removed:
+            changed = edits.with_tags(_with_fields(memory, set_) if set_ else memory, added, removed)
+            outcome = _save(store, memory, changed, allow_secret)
         elif reflection:
             outcome = _edit_reflection(store, memory, allow_secret)
         else:

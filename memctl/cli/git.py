@@ -127,13 +127,13 @@ def commit(
 
 
 ON_A_TERMINAL = 20
-"""How many commits of a user a terminal shows without --number; a program gets all."""
+"""How many commits of a user a terminal shows without --limit; a program gets all."""
 
 
 def log(
-    number: Annotated[
+    limit: Annotated[
         int | None,
-        typer.Option("--number", "-n", help="How many, at most. 20 on a terminal, else all.", min=1, metavar="N"),
+        typer.Option("--limit", "-n", help="How many, newest first. 20 on a terminal, else all.", min=1, metavar="N"),
     ] = None,
 ) -> None:
     """List the commits that touch a user's folder.
@@ -144,11 +144,11 @@ def log(
     """
     from memctl.git import commits, queries
 
-    number = number or (ON_A_TERMINAL if render.on_terminal() else sys.maxsize)
+    limit = limit or (ON_A_TERMINAL if render.on_terminal() else sys.maxsize)
     listed: list[dict[str, str]] = []
     for folder in _folders():
         queries.need(folder.root)
-        listed += [commit for commit in commits.history(folder, number) if commit not in listed]
+        listed += [commit for commit in commits.history(folder, limit) if commit not in listed]
     render.document(listed)
     columns = ("commit", "date", "author", "subject")
     render.table(columns, [[commit[column] for column in columns] for commit in listed])
@@ -317,17 +317,19 @@ def _folders() -> list[UserFolder]:
     """
     import os
 
-    from memctl import bootstrap, config
+    from memctl import bootstrap, stores
     from memctl.errors import NotFoundError
-    from memctl.storage.files import layout
+    from memctl.storage.files import users
+    from memctl.stores import FolderStore
 
     root = store_root()
-    named = current.user or os.environ.get(layout.USER_VARIABLE) or bootstrap.user_here(root) or config.load(root).user
+    environment_user = os.environ.get(stores.USER_VARIABLE)
+    named = current.user or environment_user or bootstrap.user_here(root) or stores.settings(FolderStore(root)).user
     if named:
-        return [layout.find_user(root, named)]
-    if not (names := layout.users(root)):
+        return [users.find(root, named)]
+    if not (names := users.names(root)):
         raise NotFoundError(f"there is no memory store in {root}", hint="Create one with `memctl init`.")
-    return [layout.find_user(root, name) for name in names]
+    return [users.find(root, name) for name in names]
 
 
 GROUP = commands.Commands(

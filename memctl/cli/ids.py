@@ -28,11 +28,10 @@ _DESCRIBED = 60
 
 
 def remember_rows(store: MemoryStore, ids: Sequence[str]) -> None:
-    """Remember the rows of a list, for `@1` and so on; not with `--json`."""
+    """Remember the rows of a list, for `@1` and so on."""
     from memctl.storage.files import last_list
 
-    if not current.json:
-        last_list.note(local.folder_of(store), ids)
+    last_list.note(local.folder_of(store), ids)
 
 
 def of_rows(typed: Any) -> Any:

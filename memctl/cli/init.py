@@ -19,8 +19,8 @@ def init(
     directory: Annotated[
         str | None,  # as typed: a Path would make `./x` and `x` the same
         typer.Argument(
-            help="The store's folder; default: that of --store.",
-            metavar="[DIR]",
+            help="The store: a folder, or an address; default: that of --store, else ~/.memctl.",
+            metavar="[STORE]",
             click_type=TyperPath(path_type=str),
         ),
     ] = None,
@@ -36,7 +36,7 @@ def init(
 
     Example: memctl init ~/memories --user alice --git
     """
-    from memctl import config
+    from memctl import stores
     from memctl.errors import UsageError
     from memctl.stores import DatabaseStore
 
@@ -49,15 +49,15 @@ def init(
         return
     if grant:
         raise UsageError("--grant is for databases, and the store is a folder")
-    _init_folder(store, _user(config.load(store.root).user), git)
+    _init_folder(store, _user(stores.settings(store).user), git)
 
 
 def _user(configured: str) -> str:
     import os
 
-    from memctl.storage.files import layout
+    from memctl import stores
 
-    return check_user_name(current.user or os.environ.get(layout.USER_VARIABLE) or configured or _login_name())
+    return check_user_name(current.user or os.environ.get(stores.USER_VARIABLE) or configured or _login_name())
 
 
 def _init_database(store: DatabaseStore, grant: str) -> None:
@@ -87,10 +87,10 @@ def _say_next(address: str, user: str) -> None:
 
 def _init_folder(store: FolderStore, name: str, git: bool) -> None:
     from memctl.git import installation
-    from memctl.storage.files import layout
+    from memctl.storage.files import users
 
     root, new = store.root, store.prepare()
-    folder = layout.create_user(root, name)
+    folder = users.create(root, name)
     repository, new_repository, written = installation.initialise_one(folder) if git else (None, False, [])
     render.document({"store": str(root), "user": folder.name, "folder": str(folder.root), "git_files": written})
     render.say(f"{'created' if new else 'found'} the store {root}")
@@ -99,7 +99,7 @@ def _init_folder(store: FolderStore, name: str, git: bool) -> None:
         render.say(f"for git: {', '.join(written)}")
     if repository:
         render.say(f"{'created' if new_repository else 'found'} the repository {repository}")
-    _say_next(str(root), folder.name if len(layout.users(root)) > 1 else "")
+    _say_next(str(root), folder.name if len(users.names(root)) > 1 else "")
 
 
 def _login_name() -> str:

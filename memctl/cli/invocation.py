@@ -30,11 +30,10 @@ def reset() -> None:
 def the_store() -> Store:
     """The store, whether it exists or not."""
     import os
-    from pathlib import Path
 
     from memctl import stores
 
-    return stores.named(current.store, os.environ, Path.cwd())
+    return stores.named(current.store, os.environ)
 
 
 def the_database(about: str, hint: str) -> DatabaseStore:

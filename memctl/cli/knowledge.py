@@ -47,6 +47,8 @@ def add(
         render.say(plain.one_line(f"left out {left.name}: {left.reason}", 200))
     if len(added.skipped) > SHOWN_SKIPPED:
         render.say(f"left out {len(added.skipped) - SHOWN_SKIPPED} more; --json lists them")
+    for hint in dict.fromkeys(left.hint for left in added.skipped if left.hint):
+        render.say(f"  {hint}")
     if not dry_run and any(each.outcome != "unchanged" for each in added.documents):
         render.say("undo this with `memctl undo`")
 

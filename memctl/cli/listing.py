@@ -114,6 +114,7 @@ ON_A_TERMINAL = 200
 
 
 def _print(store: MemoryStore, page: Sequence[Owned], total: int, offset: int, origin: str) -> None:
+    ids = shown_ids(store, [owned.name for owned in page])
     if current.json:
         report = store.engine.report or store.sync()
         index = report.index_state
@@ -121,7 +122,7 @@ def _print(store: MemoryStore, page: Sequence[Owned], total: int, offset: int, o
         return
     if origin:
         render.warn(f"as of: {origin}")
-    rows = pages.memory_rows([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
+    rows = pages.memory_rows([owned.memory for owned in page], ids)
     end = offset + len(page)
     with paging.paged():
         render.numbered_table(pages.MEMORY_COLUMNS, rows, right=(4,))

@@ -31,11 +31,12 @@ def list_models(
     """
     import os
 
-    from memctl import bootstrap, stores
+    from memctl import stores
+    from memctl.storage.files import layout
 
     settings = stores.settings(the_store())
     used = {settings.model, settings.rerank} - {"none"} or {"none"}
-    folder = bootstrap.cache_directory(os.environ) / "models"
+    folder = layout.cache_directory(os.environ) / "models"
     rows = _rows(settings, folder)
     if every:
         rows += _others({row[0] for row in rows}, folder)
@@ -121,22 +122,22 @@ def install(
 def _install(name: str) -> Path:
     import os
 
-    from memctl import bootstrap
     from memctl.providers import catalogue, fastembed, rerank_fastembed
+    from memctl.storage.files import layout
 
     family = rerank_fastembed.FAMILY if catalogue.is_reranker(name) else fastembed.FAMILY
-    return family.install(name.removeprefix("fastembed:"), bootstrap.cache_directory(os.environ) / "models")
+    return family.install(name.removeprefix("fastembed:"), layout.cache_directory(os.environ) / "models")
 
 
 def _fetch(name: str) -> None:
     """Download a model of fastembed, unless it is complete."""
     import os
 
-    from memctl import bootstrap
     from memctl.providers import catalogue
+    from memctl.storage.files import layout
 
     kind, _, model = name.partition(":")
-    models = bootstrap.cache_directory(os.environ) / "models"
+    models = layout.cache_directory(os.environ) / "models"
     if kind != "fastembed" or not model or _installed(model, models, catalogue.is_reranker(name)):
         return
     if known := catalogue.find(model):
@@ -154,16 +155,16 @@ def verify(
     import os
     from dataclasses import replace
 
-    from memctl import bootstrap, stores
+    from memctl import chosen_models, stores
     from memctl.providers import catalogue
 
     settings = stores.settings(the_store())
     chosen, identity = name or settings.model, ""
     if catalogue.is_reranker(chosen):
-        if reranker := bootstrap.need_reranker(settings, chosen, os.environ):
+        if reranker := chosen_models.need_reranker(settings, chosen, os.environ):
             reranker.verify()
         note = " as a reranker"
-    elif embedder := bootstrap.need_embedder(replace(settings, model=chosen), os.environ):
+    elif embedder := chosen_models.need_embedder(replace(settings, model=chosen), os.environ):
         embedder.verify()
         identity = embedder.identity
         note = f" ({identity})"
@@ -197,11 +198,11 @@ def use(
 def _use_reranker(name: str) -> None:
     import os
 
-    from memctl import bootstrap, config, stores
+    from memctl import chosen_models, config, stores
 
     store = the_store()
     _fetch(name)
-    if reranker := bootstrap.need_reranker(stores.settings(store), name, os.environ):
+    if reranker := chosen_models.need_reranker(stores.settings(store), name, os.environ):
         reranker.verify()
     store.save_setting("rerank", config.check("rerank", name))
     render.document({"rerank": name})
@@ -212,12 +213,12 @@ def _use_embedder(name: str) -> None:
     import os
     from dataclasses import replace
 
-    from memctl import bootstrap, stores
+    from memctl import bootstrap, chosen_models, stores
 
     store = the_store()
     settings = stores.settings(store)
     _fetch(name)
-    embedder = bootstrap.need_embedder(replace(settings, model=name), os.environ)
+    embedder = chosen_models.need_embedder(replace(settings, model=name), os.environ)
     if embedder:
         embedder.verify()
     store.save_setting("model", name)

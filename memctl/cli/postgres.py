@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from memctl.cli import commands, options, render
+from typing import Annotated
+
+import typer
+
+from memctl.cli import commands, render
 from memctl.cli.invocation import the_database
 
 
-def distribute(yes: options.Yes = False) -> None:
+def distribute(yes: Annotated[bool, typer.Option("--yes", help="Carry the statements out.")] = False) -> None:
     """Distribute the tables among the nodes of Citus, by user.
 
     Prints the statements; --yes carries them out in one transaction. Needs the owner of the tables, and the extension

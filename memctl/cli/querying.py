@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def query(
-    text: Annotated[list[str], typer.Argument(help="The question; - reads standard input.", metavar="TEXT")],
+    text: Annotated[list[str], typer.Argument(help="The question; - reads standard input.", metavar="TEXT...")],
     top: Annotated[int | None, typer.Option("--top", "-n", help="How many hits at most.", min=1, max=1000)] = None,
     category: Category = None,
     kind: Kind = None,
@@ -109,7 +109,7 @@ def _check_part(only: str, revision: str) -> None:
     from memctl.core.models import MEMORIES, PARTS
     from memctl.errors import UsageError
 
-    inputs.check_choice("part of an answer", only or MEMORIES, PARTS)
+    inputs.check_choice("part", only or MEMORIES, PARTS)
     if revision and only not in ("", MEMORIES):
         hint = "Give --as-of a date: messages are dated, but have no revisions."
         raise UsageError(f"a revision contains memories, not {only}", hint=hint)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from memctl.core.messages import Message
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended
+    from memctl.sessions.stored import SessionInfo
     from memctl.sessions.window import Compacted
-    from memctl.sessions.windows import SessionInfo
 
 
 SessionId = Annotated[
@@ -242,6 +242,7 @@ def delete(
     Example: memctl session delete old-experiment --yes
     """
     with opened() as store:
+        store.sessions.need(session_id)
         render.confirm(
             f"Delete session {session_id} and learn nothing from it?", "a session cannot be restored", yes=yes,
             declined="nothing was deleted",

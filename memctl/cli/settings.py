@@ -99,7 +99,7 @@ def _trust_typed(name: str) -> str:
     output."""
     import os
 
-    from memctl import bootstrap, stores, trust
+    from memctl import chosen_models, stores, trust
 
     if _trust_value(name):
         return "; trusted on this machine"
@@ -107,7 +107,7 @@ def _trust_typed(name: str) -> str:
         return ""
 
     setting = name if name.endswith(trust.URL) else name.removesuffix(trust.KEY_VARIABLE) + trust.URL
-    server = bootstrap.servers(stores.settings(the_store())).get(setting)
+    server = chosen_models.servers(stores.settings(the_store())).get(setting)
     known = server is not None and any(one.address == server.address for one in trust.listed(os.environ))
     if server is None or trust.gets_key(server, os.environ) or not (name == setting or known):
         return ""
@@ -198,10 +198,10 @@ def distrust(
 
 
 def _named_server(name: str) -> Server:
-    from memctl import bootstrap, stores
+    from memctl import chosen_models, stores
     from memctl.errors import UsageError
 
-    servers = bootstrap.servers(stores.settings(the_store()))
+    servers = chosen_models.servers(stores.settings(the_store()))
     if name not in servers:
         hint = f"These settings name servers: {', '.join(servers)}. `memctl config trust` lists what needs trust."
         raise UsageError(f"the setting {name!r} does not exist or needs no trust", hint=hint)
@@ -212,12 +212,12 @@ def _print_trust() -> None:
     """Print the servers that settings name, then other trusted servers, then the values that need trust."""
     import os
 
-    from memctl import bootstrap, config, stores
+    from memctl import chosen_models, config, stores
     from memctl import trust as trusting
 
     place = the_store().place
     settings = stores.settings(the_store())
-    named = bootstrap.servers(settings)
+    named = chosen_models.servers(settings)
     servers = [(name, server, _state(server)) for name, server in named.items()]
     servers += [("", server, "trusted") for server in trusting.listed(os.environ) if server not in named.values()]
     values, known = {name: getattr(settings, name) for name in config.risks(settings)}, trusting.values(os.environ)

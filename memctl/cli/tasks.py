@@ -45,7 +45,7 @@ def start(
 
     Its state is kept in the session's file: after a crash, the next process continues it.
 
-    Example: memctl task start "Upgrade Postgres" --plan "Dump" --plan "Upgrade" --target payments-db
+    Example: memctl task start "Upgrade Postgres" --plan "Dump" --plan "Upgrade" --target payments
     """
     with opened() as store:
         task = store.tasks.start(

@@ -104,9 +104,8 @@ def _owner(database: DatabaseStore) -> str:
     import os
 
     from memctl import stores
-    from memctl.storage.files import layout
 
-    named = current.user or os.environ.get(layout.USER_VARIABLE) or stores.settings(database).user
+    named = current.user or os.environ.get(stores.USER_VARIABLE) or stores.settings(database).user
     return stores.chosen_user(database, named)
 
 

@@ -18,7 +18,7 @@ def web(
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the link, and open no browser.")] = False,
 ) -> None:
-    """Open a local page to see and correct what an agent believes.
+    """Open a local page to see and correct what an agent believes (needs the extra `web`).
 
     It is served to this machine alone. The printed link works once; Ctrl-C ends the page.
 

@@ -96,7 +96,7 @@ def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -
     """
     known = _living(memories, now)
     best: dict[frozenset[str], Contradiction] = {}
-    for found in (*_waiting(known), *_keyed(known), *_free(known, names)):
+    for found in (*_waiting(known), *keyed(known, now), *_free(known, names)):
         pair = frozenset(found.ids)
         if len(pair) == 2 and (pair not in best or _surer(found) > _surer(best[pair])):
             best[pair] = found
@@ -143,10 +143,10 @@ def _values(*pair: Memory) -> tuple[str, ...]:
     return ("one names the other in conflicts_with",)
 
 
-def _keyed(memories: Sequence[Memory]) -> Iterator[Contradiction]:
-    """Two active values of one key, which only an edit by hand can bring about."""
+def keyed(memories: Iterable[Memory], now: datetime) -> Iterator[Contradiction]:
+    """Two active values of one key, which an edit by hand or a merge can bring about."""
     groups = defaultdict(list)
-    for memory in memories:
+    for memory in _living(memories, now):
         if memory.key and memory.status == ACTIVE:
             groups[memory.category, memory.key].append(memory)
     for group in groups.values():

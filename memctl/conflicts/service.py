@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.core import kinds, records, times
 from memctl.core.formats import codec
-from memctl.core.json_merge import CONFLICTS, MERGE, json_text, put_at, value_at
+from memctl.core.json_merge import CONFLICTS, MERGE, put_at, value_at
 from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
+from memctl.core.plain_json import canonical
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
 from memctl.retrieval import retrieve
@@ -64,11 +65,19 @@ class Resolved:
 
 @dataclass(frozen=True)
 class MergeSettled:
-    """What settling conflicts of a merge did: their entries, the records before and after (None: none), and notes."""
+    """What settling conflicts of a merge did.
+
+    Args:
+        entries: the conflicts as `memory.json` listed them.
+        changes: the records before and after (None: none).
+        left: how many others the merge left.
+        keys: of facts that have more than one value, as after a merge of two that set one.
+    """
 
     entries: tuple[Mapping[str, Any], ...]
     changes: tuple[tuple[Memory | None, Memory | None], ...]
     left: int
+    keys: tuple[str, ...] = ()
 
 
 class Conflicts:
@@ -217,7 +226,16 @@ class Conflicts:
             left = sum(each.get("type") == MERGE for each in noted_in(view)) - len(entries)
             return change, MergeSettled(tuple(entries), tuple(changes), left)
 
-        return self._engine.apply(decide, now, dry_run=dry_run)
+        settled = self._engine.apply(decide, now, dry_run=dry_run)
+        return replace(settled, keys=() if settled.left else self._keys_with_values(now))
+
+    def _keys_with_values(self, now: datetime) -> tuple[str, ...]:
+        """The keys of facts that have more than one value."""
+        from memctl.conflicts import contradictions
+
+        self._engine.refresh()
+        facts = [memory for memory in self._engine.view().all() if memory.key]
+        return tuple(dict.fromkeys(each.first.key for each in contradictions.keyed(facts, now)))
 
     def _choice(self, ids: tuple[str, str], keep: str, merge: str, both: bool, until: datetime | None) -> Choice:
         hint = "Choose one: --keep ID, --merge TEXT, or --both (with --until DATE where the one followed the other)."
@@ -347,7 +365,7 @@ def _with_value(held: Memory | None, path: str, value: Any, now: datetime) -> Me
     if held is None:
         return None
     record = codec.encode(held)
-    if json_text(value_at(record, path)) == json_text(value):
+    if canonical(value_at(record, path)) == canonical(value):
         return held
     try:
         changed = replace(codec.decode(put_at(record, path, value)), updated_at=now)

@@ -240,7 +240,7 @@ def _obstacle(kept: Memory, going: Memory, plan: Plan) -> str:
 def _fuse(going: int, view: View, now: datetime) -> RefusedError | None:
     """Why so many memories are not superseded at once without `allow_mass_change`; None where they are."""
     every = Filters(statuses=(ACTIVE,), expired=True)
-    active = len(view.search.in_order(every, now, "created", ascending=True)) if going else 0
+    active = view.search.in_order(every, now, "created", ascending=True, limit=0)[1] if going else 0
     return fuse.refusal(going, active, "merged into others", "memctl consolidate")
 
 

@@ -28,7 +28,7 @@ class Piece:
         shorter: returns shorter texts to try instead, each with its form (`summary`, `excerpt`); called only if the
             text does not fit, as it may read a file.
         part: the part of an answer (`models.PARTS`) whose share it uses; empty for none.
-        said: the position of a message in its conversation; None for other items.
+        info: the position of a message in its conversation; None for other items.
     """
 
     section: str

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memctl.context.tokens import Count
+from memctl.core.plain_json import as_text, dumped
 
 Refer = Callable[[str], str]
 """Returns the reference for reading a text; empty if there is none."""
@@ -126,13 +127,13 @@ class Cutter:
     def arguments(self, text: str, room: int) -> str:
         """Arguments within their room, still a JSON object: long values are cut, or else all are dropped."""
         given = _object(text)
-        values = {name: value if isinstance(value, str) else as_text(value) for name, value in given.items()}
+        values = {name: as_text(value) for name, value in given.items()}
         share = room
         while given and share >= _LEAST_ARGUMENT:
             most = level([self.count(value) for value in values.values()], share)
             cut = {name: given[name] if self.count(v) <= most else self.text(v, most) for name, v in values.items()}
-            if self.count(as_text(cut)) <= room:
-                return as_text(cut)
+            if self.count(dumped(cut)) <= room:
+                return dumped(cut)
             share = share * 2 // 3  # names, quotes and escapes cost tokens too
         return "{}"
 
@@ -166,11 +167,11 @@ def cost(message: Mapping[str, Any], count: Count) -> int:
 def _value_cost(name: str, value: Any, count: Count) -> int:
     if name == "content" and isinstance(value, list):
         return sum(_part_cost(part, count) for part in value)
-    return count(value if isinstance(value, str) else as_text(value))
+    return count(as_text(value))
 
 
 def _part_cost(part: Any, count: Count) -> int:
-    return count(part["text"]) if _is_text(part) else count(as_text(part)[:LONGEST_COUNTED])
+    return count(part["text"]) if _is_text(part) else count(dumped(part)[:LONGEST_COUNTED])
 
 
 def text_of(content: Any) -> str:
@@ -188,7 +189,7 @@ def arguments_of(call: Mapping[str, Any]) -> str:
     """The arguments of a call, as JSON text."""
     function = call.get("function")
     arguments = function.get("arguments", "") if isinstance(function, Mapping) else ""
-    return arguments if isinstance(arguments, str) else as_text(arguments)
+    return as_text(arguments)
 
 
 def _with_arguments(call: Mapping[str, Any], arguments: str) -> dict[str, Any]:
@@ -203,8 +204,3 @@ def _object(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def as_text(value: Any) -> str:
-    """A value as JSON, in the form that a prompt holds."""
-    return json.dumps(value, ensure_ascii=False, default=str)

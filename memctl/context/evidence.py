@@ -135,10 +135,6 @@ def reason(hit: Hit) -> str:
     return f"answers the question (score {hit.score:.2f}{judged})"
 
 
-def labelled(memory: Memory) -> str:
-    return label(memory)
-
-
 def message_info(memory: Memory, follows: str) -> MessageInfo:
     """The position of a message in its conversation."""
     session = str(memory.metadata.get("session") or "")

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 from memctl.config import CONTEXT
 from memctl.context import corrections, evidence, history, shown, tokens
-from memctl.context.assemble import (
-    BACKGROUND,
-    MUST,
-    OUT,
-    SUMMARY,
-    Piece,
-    Placed,
-    packed,
-    rendered,
-)
+from memctl.context.assemble import BACKGROUND, MUST, OUT, SUMMARY, Piece
 from memctl.context.assemble import EXCERPT as CUT
-from memctl.context.budget import HISTORY, MEMORY, MOST_MEMORY, SHARES, SYSTEM, Allocation, allocate, lent, with_tools
-from memctl.context.cut import Cutter, as_text, cost, text_of
+from memctl.context.budget import MOST_MEMORY, SHARES, allocate, with_tools
+from memctl.context.cut import Cutter, text_of
 from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, OTHERS, PROFILE, SECTIONS, TASK
-from memctl.context.fence import enclosed
-from memctl.context.history import Group
+from memctl.context.fence import label
+from memctl.context.pack import ContextPack, filled, schemas_note
 from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
+from memctl.context.turns import groups
 from memctl.core import times
 from memctl.core.formats import reflections
 from memctl.core.messages import USER
@@ -46,11 +38,12 @@ from memctl.core.models import (
     Reranking,
     Route,
 )
+from memctl.core.plain_json import dumped
 from memctl.core.text.shortening import first_sentences
 from memctl.core.text.terms import terms
 from memctl.engine import retried
 from memctl.errors import UsageError
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
@@ -91,51 +84,6 @@ LONG_BODY, BEST_PASSAGE = 1_600, 800
 
 LEAST_BUDGET = 100
 _NOT_NOTED = (TASK, DOCUMENTS, OTHERS)
-FORMATS = ("md", "messages", "json")
-
-
-@dataclass(frozen=True)
-class ContextPack:
-    """A context, ready for a model.
-
-    Args:
-        text: memories and task, as Markdown between `<long_term_memory>` tags.
-        messages: the whole context as chat messages: system prompt, memories, history, question.
-        tokens: the size of `messages`, by `tokenizer`; at most the allocation's total without its reserve.
-        granted: the tokens granted to each part after lending; `used`: the tokens it took.
-        placed: every memory considered, with how it was placed and why.
-        left_out: the positions of history messages that did not fit.
-        receipt: identifies this answer for `feedback`.
-        notes: why it is degraded.
-        reranked: the reranker and its cost; None without one.
-        offloads: full texts of cut messages, by the reference in their place.
-        strength: how well the best memory answers the question, 0 to 1; None without a question.
-        open: whether that was enough to include what was found.
-    """
-
-    text: str
-    messages: tuple[Mapping[str, Any], ...]
-    tokens: int
-    tokenizer: str
-    allocation: Allocation
-    granted: Mapping[str, int]
-    used: Mapping[str, int]
-    placed: tuple[Placed, ...]
-    left_out: tuple[int, ...]
-    receipt: str = ""
-    notes: tuple[str, ...] = ()
-    reranked: Reranking | None = None
-    offloads: Mapping[str, str] = field(default_factory=dict)
-    strength: float | None = None
-    open: bool = True
-
-    def anthropic(self) -> dict[str, Any]:
-        """`system` and `messages` of a request to Anthropic's Messages API."""
-        from memctl.context.anthropic import converted
-        from memctl.core.text.language import language_of
-
-        questions = (text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
-        return converted(self.messages, language_of(*questions))
 
 
 @dataclass(frozen=True)
@@ -216,14 +164,14 @@ class Contexts:
         pieces = self._pieces(question, recalled.evidence, task_state, now, recall, opened, counter.count)
         pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
-        schemas = counter.count(as_text(tools)) if tools else 0
+        schemas = counter.count(dumped(tools)) if tools else 0
         allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
         cutter = self._cutter(session, question, messages, counter.count)
-        turns = history.groups(messages, cutter.language)
+        turns = groups(messages, cutter.language)
         turns = history.with_question(turns, messages, question) if ask else turns
-        pack = _assembled(turns, system, pieces, allocation, cutter, memory_tokens)
+        pack = filled(turns, system, pieces, allocation, cutter, memory_tokens)
         self._offload(session, pack.offloads, now)
-        notes = (counter.note, *recalled.degraded, *_too_large(schemas, allocation), *pack.notes)
+        notes = (counter.note, *recalled.degraded, *schemas_note(schemas, allocation), *pack.notes)
         written = self._receipt(question, recalled.evidence, pack, now) if receipt and recall else ""
         return replace(
             pack,
@@ -295,7 +243,7 @@ class Contexts:
             )
             return Answer(rounds[-1].hits, Route(), rounds[-1].degraded)
 
-        answered, reranked, problem = store._ranked_by_model(query, plain)
+        answered, reranked, problem = store.ranked_by_model(query, plain)
         best = replace(rounds[-1], hits=answered.hits)
         return _Recalled(best, reranked, tuple(note for note in (*degraded, best.degraded, problem) if note))
 
@@ -323,10 +271,10 @@ class Contexts:
             return pieces
         always = self._always(now)
         hits = recalled.hits
-        profile = self._engine.view().profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
-        about = evidence.changes(
-            [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
-        )
+        view = self._engine.view()
+        profile = view.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
+        shown = [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile]
+        about = evidence.changes(shown, self._changed(question, now), view.get)
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
         following = self._following(likely)
         likely += self._sharing(likely, now)
@@ -381,9 +329,6 @@ class Contexts:
         view = self._engine.view()
         always = [*view.pinned(MOST_PINNED, now), *view.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
         return [*{memory.memory_id: memory for memory in always}.values()]
-
-    def _get(self, memory_id: str) -> Memory | None:
-        return self._engine.view().get(memory_id)
 
     def _changed(self, question: str, now: datetime) -> list[Memory]:
         """Superseded values and candidates that match the question, for notes on what is shown."""
@@ -442,7 +387,7 @@ class Contexts:
         text, shorter = self._forms(memory, hit, question)
         part = rank.part_of(hit) if hit else ""
         note = about.note(memory)
-        return Piece(section, name, evidence.labelled(memory), text + note, weight, why, priority, shorter, part)
+        return Piece(section, name, label(memory), text + note, weight, why, priority, shorter, part)
 
     def _forms(
         self, memory: Memory, hit: Hit | None, question: str
@@ -518,61 +463,10 @@ def _check(task: str, total: int, memory_tokens: int | None) -> None:
         raise UsageError("memory_tokens cannot be negative", hint="Give 0 to recall nothing.")
 
 
-def _assembled(
-    turns: Sequence[Group],
-    system: str,
-    pieces: Sequence[Piece],
-    allocation: Allocation,
-    cutter: Cutter,
-    memory_tokens: int | None = None,
-) -> ContextPack:
-    """Divide the window, fill it, and count the result again, as a tokenizer may count more for the whole than for its
-    parts."""
-    count = cutter.count
-    frame = count(enclosed("")) + 8
-    wanted = {
-        SYSTEM: cost({"role": "system", "content": system}, count) if system.strip() else 0,
-        MEMORY: frame + sum(count(f"- [{p.label}] {p.text}") + 4 for p in pieces) + 8 * len(SECTIONS) if pieces else 0,
-        HISTORY: history.total(turns, count),
-    }
-    granted = lent(allocation, wanted)
-    room = allocation.system + allocation.memory + allocation.history
-    if memory_tokens is not None:
-        room += max(0, memory_tokens - granted[MEMORY])
-        granted[MEMORY] = memory_tokens
-    over = 0
-    while True:
-        prompt, shortened = history.prompt(system, granted[SYSTEM], cutter)
-        talk = history.fitted(turns, max(0, granted[HISTORY] - over), cutter)
-        shown = evidence.texts_of(talk.messages)
-        fresh = [piece for piece in pieces if not (piece.info and evidence.repeats(piece.text, shown))]
-        placed = packed(fresh, SECTIONS, max(0, granted[MEMORY] - frame - over), count)
-        sections = rendered(placed, SECTIONS)
-        text = enclosed("\n\n".join(sections)) if sections else ""
-        memory = [{"role": "system", "content": text}] if text else []
-        parts: dict[str, Sequence[Mapping[str, Any]]] = {SYSTEM: prompt, MEMORY: memory, HISTORY: talk.messages}
-        used = {name: sum(cost(message, count) for message in part) for name, part in parts.items()}
-        excess = max(sum(used.values()) - room, used[MEMORY] - granted[MEMORY] if memory_tokens is not None else 0)
-        if excess <= 0 or not (memory or memory_tokens is None):
-            return ContextPack(
-                text, (*prompt, *memory, *talk.messages), sum(used.values()), "", allocation, granted, used,
-                tuple(placed), talk.left_out, notes=(*shortened, *talk.notes), offloads=talk.offloads,
-            )  # fmt: skip
-        over += excess
-
-
 def _reference(stored: SessionStorage, session: str, text: str, kept: Collection[str]) -> str:
     """The reference for the full text: the one in the text, if the window has cut it already; else its own."""
     references = re.findall(re.escape(session) + r"/[0-9a-f]{32}", text)
     return next((ref for ref in references if ref in kept), stored.reference(session, text))
-
-
-def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
-    """A note if the schemas of tools leave too little room."""
-    if schemas <= allocation.reserve:
-        return ()
-    window = f"the window of {allocation.total:,}"
-    return (f"the tools' schemas take {schemas:,} tokens: with them, this context does not fit into {window}",)
 
 
 def _is_users(memory: Memory) -> bool:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any
 
+from memctl.core.formats import codec
 from memctl.core.kept import KeptMessage
 from memctl.errors import InvalidDataError, NotFoundError
 
@@ -29,7 +29,7 @@ def is_name(name: object) -> bool:
 def name_of(text: str) -> tuple[str, bytes]:
     """The name of a large text, derived from its content, and its bytes."""
     data = text.encode("utf-8", "surrogatepass")
-    return blake2b(data, digest_size=16).hexdigest(), data
+    return codec.digest(data), data
 
 
 def text_of(name: str, data: bytes) -> str:
@@ -38,7 +38,7 @@ def text_of(name: str, data: bytes) -> str:
     Raises:
         InvalidDataError: the bytes do not match the name.
     """
-    if blake2b(data, digest_size=16).hexdigest() != name:
+    if codec.digest(data) != name:
         raise InvalidDataError(
             f"the attachment {name!r} has other contents than were stored", hint="Another program changed the file."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Protocol
 
@@ -53,11 +53,42 @@ class Carried(Protocol):
         """The history."""
 
 
-def digests(carried: Carried) -> dict[str, bytes]:
-    """A digest of each file and of the history: those of equal data are equal, wherever it is."""
-    found = {each.path: _digest(each.data, b"own" if each.own else b"") for each in carried.files()}
-    log = carried.log()
-    return found | ({LOG: _digest(*map(_text, log.numbered))} if log.operations else {})
+@dataclass
+class Noted:
+    """A user's data, of which is noted what goes by while it is read: so it need be read only once.
+
+    Attributes:
+        digests: of each file and of the history; those of equal data are equal, wherever it is.
+        sizes: the bytes of each file.
+        operations: how many the history has.
+    """
+
+    carried: Carried
+    digests: dict[str, bytes] = field(default_factory=dict)
+    sizes: list[int] = field(default_factory=list)
+    operations: int = 0
+
+    def files(self) -> Iterator[File]:
+        for each in self.carried.files():
+            self.digests[each.path] = _digest(each.data, b"own" if each.own else b"")
+            self.sizes.append(len(each.data))
+            yield each
+
+    def log(self) -> Log:
+        log = self.carried.log()
+        self.operations = len(log.operations)
+        if log.operations:
+            self.digests[LOG] = _digest(*map(_text, log.numbered))
+        return log
+
+
+def noted(carried: Carried) -> Noted:
+    """The data, read to its end."""
+    made = Noted(carried)
+    for _ in made.files():
+        pass
+    made.log()
+    return made
 
 
 def _digest(*parts: bytes) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 
 from memctl.core import times
 from memctl.core.formats import codec
+from memctl.core.plain_json import canonical
 
 CONFLICTS = "conflicts"
 """Field of `memory.json` with the unresolved conflicts."""
@@ -21,7 +22,7 @@ _COUNTS_IN_METADATA = ("metadata/successes", "metadata/failures")
 
 def entry(memory_id: str, name: str, base: Any, ours: Any, theirs: Any) -> dict[str, Any]:
     """A conflict in `conflicts`; its id depends only on its contents."""
-    source = json_text([memory_id, name, base, *sorted((ours, theirs), key=json_text)])
+    source = canonical([memory_id, name, base, *sorted((ours, theirs), key=canonical)])
     identity = _ENTRY_ID + codec.digest(source.encode())[:12]
     values = {"base": base, "ours": ours, "theirs": theirs}
     return {"id": identity, "type": MERGE, "memory_id": memory_id, "field": name, **values}
@@ -79,7 +80,7 @@ class Values:
         """The value of the newer side; if unknown, a choice that does not depend on the order of the sides."""
         if self.newer:
             return ours if self.newer > 0 else theirs
-        return max((ours, theirs), key=lambda value: "" if value is ABSENT else json_text(value))
+        return max((ours, theirs), key=lambda value: "" if value is ABSENT else canonical(value))
 
 
 def names_of(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
@@ -123,20 +124,15 @@ def same(one: Any, other: Any) -> bool:
     return one is other or json.dumps(one) == json.dumps(other)
 
 
-def json_text(value: Any) -> str:
-    """Canonical JSON: the same for equal values."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
 def _is_set(value: Any) -> bool:
     """Whether a list has distinct scalar values, so that its order does not matter."""
     plain = isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
-    return plain and len({json_text(item) for item in value}) == len(value)
+    return plain and len({canonical(item) for item in value}) == len(value)
 
 
 def united(base: Sequence[Any], ours: Sequence[Any], theirs: Sequence[Any]) -> list[Any]:
     """Three-way union: without what a side removed, with what a side added."""
-    b, o, t = ({json_text(item): item for item in each} for each in (base, ours, theirs))
+    b, o, t = ({canonical(item): item for item in each} for each in (base, ours, theirs))
     stays = [item for name, item in b.items() if name in o and name in t]
     added = [[name for name in each if name not in b] for each in (o, t)]
     only = added[0] or added[1]
@@ -176,14 +172,14 @@ def entries_by_id(header: Mapping[str, Any]) -> dict[str, Any]:
     named = {}
     for each in listed_in(header):
         value = each.get("id") if isinstance(each, Mapping) else None
-        named[value if isinstance(value, str) else json_text(each)] = each
+        named[value if isinstance(value, str) else canonical(each)] = each
     return named
 
 
 def merged_entries(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[Any]:
     """A conflict that one side resolved is resolved; one that a side added is present, once."""
     names = [n for n in base if n in ours and n in theirs] + sorted((ours.keys() | theirs.keys()) - base.keys())
-    return [min((side[n] for side in (ours, theirs) if n in side), key=json_text) for n in names]
+    return [min((side[n] for side in (ours, theirs) if n in side), key=canonical) for n in names]
 
 
 def concerns(listed: Any) -> object:

@@ -13,11 +13,11 @@ from hashlib import blake2b
 from typing import Any
 
 from memctl.core import times
+from memctl.core.formats.openai import from_openai
 from memctl.core.messages import (
     SYSTEM,
     TOOL,
     Message,
-    from_openai,
     is_call,
     is_result,
     is_text,
@@ -25,6 +25,7 @@ from memctl.core.messages import (
     text_block,
     with_output,
 )
+from memctl.core.plain_json import as_text
 from memctl.core.recalled import forgets, holds_recalled, without_recalled
 from memctl.errors import InvalidDataError
 
@@ -92,7 +93,7 @@ class KeptMessage:
     def text(self) -> str:
         """All its text: what was said, and calls of tools with their results."""
         message = self.message
-        calls = (f"{call.name}: {_json(call.input)}" for call in message.calls)
+        calls = (f"{call.name}: {as_text(call.input)}" for call in message.calls)
         return "\n".join(filter(None, (message.text, *calls, *(result.output for result in message.results))))
 
     @property
@@ -171,7 +172,7 @@ def with_derived_ids(messages: Sequence[Message], session: str) -> list[Message]
     named = []
     for message in messages:
         if not message.id and "id" not in message.state:
-            content = (session, message.role, _json([*message.blocks]), str(message.state.get("timestamp", "")))
+            content = (session, message.role, as_text([*message.blocks]), str(message.state.get("timestamp", "")))
             seen[content] += 1
             message = Message({"id": derived_id(*content, str(seen[content])), **message.state})
         named.append(message)
@@ -281,7 +282,7 @@ def _read(raw: bytes, offset: int) -> Line | None:
         return None
     if DELETED in parsed:
         final = parsed.get(FINAL) is True or parsed[DELETED] == PURGED
-        return Line(offset, raw, None, message_id, _time(parsed[DELETED]), final)
+        return Line(offset, raw, None, message_id, times.if_valid(parsed[DELETED]), final)
     message = decode(parsed)
     return Line(offset, raw, message) if message else None
 
@@ -300,8 +301,8 @@ def decode(fields: Mapping[str, Any]) -> KeptMessage | None:
         run=_text(fields, "run") or _text(fields, "session"),
         role=role.strip().lower(),
         content=tuple(blocks),
-        at=_time(fields.get("at")),
-        received=_time(fields.get("received")),
+        at=times.if_valid(fields.get("at")),
+        received=times.if_valid(fields.get("received")),
         name=_text(fields, "name"),
         source=_text(fields, "source"),
         metadata=metadata if isinstance(metadata, Mapping) else {},
@@ -312,14 +313,3 @@ def decode(fields: Mapping[str, Any]) -> KeptMessage | None:
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        return times.from_value(value) if value else None
-    except ValueError:
-        return None
-
-
-def _json(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,17 +1,17 @@
-"""Messages of a conversation, in the form of session files and of OpenAI's API.
+"""Messages of a conversation, in the form of session files; `formats.openai` converts them for OpenAI's API.
 
 A message wraps the JSON object in the file; unknown fields are kept unchanged.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memctl.core import times
+from memctl.core.plain_json import dumped
 from memctl.errors import InvalidDataError
 
 Count = Callable[[str], int]
@@ -77,13 +77,13 @@ class Message:
     def read(cls, state: Any) -> Message:
         """The message in a session's file."""
         if not isinstance(state, Mapping):
-            raise InvalidDataError("a message must be an object with `role` and `content`", hint=_HINT)
+            raise InvalidDataError("a message must be an object with `role` and `content`", hint=HINT)
         if not isinstance(state.get("role"), str) or not state["role"].strip():
-            raise InvalidDataError("a message has no `role`", hint=_HINT)
+            raise InvalidDataError("a message has no `role`", hint=HINT)
         content = state.get("content")
         whole = isinstance(content, list) and all(isinstance(block, str | Mapping) for block in content)
         if content is not None and not isinstance(content, str) and not whole:
-            raise InvalidDataError("the `content` of a message must be text or a list of blocks", hint=_HINT)
+            raise InvalidDataError("the `content` of a message must be text or a list of blocks", hint=HINT)
         return cls(state)
 
     # Contents
@@ -103,7 +103,7 @@ class Message:
     @property
     def text(self) -> str:
         """The text blocks, one per line."""
-        return "\n".join(filter(None, map(_text_of, self.blocks)))
+        return "\n".join(filter(None, map(block_text, self.blocks)))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -113,7 +113,7 @@ class Message:
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """The results of tools in it."""
-        return tuple(ToolResult(_result_id(b), output_text(b)) for b in self.blocks if _is_result(b))
+        return tuple(ToolResult(_result_id(b), output_text(b)) for b in self.blocks if is_result(b))
 
     @property
     def full_text(self) -> str:
@@ -142,10 +142,7 @@ class Message:
     @property
     def time(self) -> datetime | None:
         """The time of the message; None if it has none."""
-        try:
-            return times.from_value(self.state["timestamp"]) if self.state.get("timestamp") else None
-        except ValueError:
-            return None
+        return times.if_valid(self.state.get("timestamp"))
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -197,7 +194,7 @@ class Message:
         return Message({**self.state, "metadata": {**self.metadata, _MARK: {**self.noted, **notes}}})
 
 
-_HINT = 'Messages look like {"role": "user", "content": "…"}.'
+HINT = 'Messages look like {"role": "user", "content": "…"}.'
 
 
 def text_block(text: str) -> dict[str, str]:
@@ -214,7 +211,7 @@ def summary_message(text: str, message_id: str, at: datetime | None, replaced: i
 # Blocks
 
 
-def _text_of(block: Mapping[str, Any]) -> str:
+def block_text(block: Mapping[str, Any]) -> str:
     value = block.get("text")
     return value if block.get("type", "text") == "text" and isinstance(value, str) else ""
 
@@ -224,7 +221,7 @@ def is_call(block: Mapping[str, Any]) -> bool:
     return named and ("input" in block or block.get("type") == "tool_use")
 
 
-def _is_result(block: Mapping[str, Any]) -> bool:
+def is_result(block: Mapping[str, Any]) -> bool:
     return bool(_result_id(block))
 
 
@@ -244,11 +241,11 @@ def output_text(block: Mapping[str, Any]) -> str:
     value = block.get(output_name(block))
     if isinstance(value, list):
         return "\n".join(filter(None, (part if isinstance(part, str) else _output_part(part) for part in value)))
-    return value if isinstance(value, str) else "" if value is None else _json(value)
+    return value if isinstance(value, str) else "" if value is None else dumped(value)
 
 
 def _output_part(part: Any) -> str:
-    return _text_of(part) if isinstance(part, Mapping) else _json(part)
+    return block_text(part) if isinstance(part, Mapping) else dumped(part)
 
 
 def with_output(block: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -262,29 +259,21 @@ def with_output(block: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def is_text(block: Mapping[str, Any]) -> bool:
-    return bool(_text_of(block)) or (block.get("type") == "text" and isinstance(block.get("text"), str))
-
-
-def is_result(block: Mapping[str, Any]) -> bool:
-    return _is_result(block)
+    return bool(block_text(block)) or (block.get("type") == "text" and isinstance(block.get("text"), str))
 
 
 def _counted(block: Mapping[str, Any]) -> str:
     """A block in the form in which its tokens are counted."""
     if is_text(block):
-        return _text_of(block)
+        return block_text(block)
     if is_call(block):
-        return f"{block['name']} {_json(block.get('input', {}))}"
-    if _is_result(block):
+        return f"{block['name']} {dumped(block.get('input', {}))}"
+    if is_result(block):
         held = block.get(output_name(block))
         parts = held if isinstance(held, list | tuple) else ()
         others = [part for part in parts if isinstance(part, Mapping) and not is_text(part)]
-        return "\n".join([output_text(block), *(_json(other)[:LONGEST_COUNTED] for other in others)])
-    return _json(block)[:LONGEST_COUNTED]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+        return "\n".join([output_text(block), *(dumped(other)[:LONGEST_COUNTED] for other in others)])
+    return dumped(block)[:LONGEST_COUNTED]
 
 
 # A component's state
@@ -298,7 +287,7 @@ def from_state(state: Any) -> tuple[Message, ...]:
     """
     value = state.get("messages", []) if isinstance(state, Mapping) else None
     if not isinstance(value, list):
-        raise InvalidDataError("a Memory component must have `messages`, a list", hint=_HINT)
+        raise InvalidDataError("a Memory component must have `messages`, a list", hint=HINT)
     return tuple(map(Message.read, value))
 
 
@@ -306,75 +295,6 @@ def to_state(messages: Sequence[Message], before: Any = None) -> dict[str, Any]:
     """The state of a Memory component; keeps the other fields of its previous state."""
     held = dict(before) if isinstance(before, Mapping) else {}
     return {**held, "messages": [dict(message.state) for message in messages]}
-
-
-# OpenAI's form
-
-
-def from_openai(message: Mapping[str, Any]) -> Message:
-    """A message from OpenAI's API; unknown fields are kept unchanged.
-
-    Raises:
-        InvalidDataError: the role is missing, or the content is neither text nor a list of parts.
-    """
-    read = Message.read(message)
-    if not {"tool_calls", "tool_call_id"} & message.keys():
-        blocks = list(read.blocks)
-    elif "tool_call_id" in message:
-        output = message.get("content")
-        blocks = [{"type": "tool_result", "toolUseId": str(message["tool_call_id"]), "output": _output(output)}]
-    else:
-        blocks = [*read.blocks, *map(_call_block, message.get("tool_calls") or ())]
-    rest = {name: value for name, value in message.items() if name not in ("tool_calls", "tool_call_id")}
-    return Message({**rest, "role": read.role.upper(), "content": blocks})
-
-
-def _output(content: Any) -> list[Any]:
-    return [text_block(content)] if isinstance(content, str) else list(content or [])
-
-
-def _call_block(call: Mapping[str, Any]) -> dict[str, Any]:
-    function = call.get("function", {}) if isinstance(call, Mapping) else {}
-    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-        raise InvalidDataError("a tool call has no `function` with a `name`", hint=_HINT)
-    given = function.get("arguments", {})
-    return {"type": "tool_use", "id": str(call.get("id", "")), "name": function["name"], "input": _arguments(given)}
-
-
-def _arguments(given: Any) -> Any:
-    """Arguments are JSON in a text; invalid JSON, which models sometimes produce, stays a text."""
-    if not isinstance(given, str):
-        return given
-    try:
-        parsed = json.loads(given)
-    except (ValueError, RecursionError):
-        return given
-    return parsed if isinstance(parsed, dict) else given
-
-
-def to_openai(message: Message) -> list[dict[str, Any]]:
-    """A message in the form of OpenAI's API: one for each result of a tool, and one for the rest."""
-    outputs = [{"role": TOOL, "tool_call_id": result.call_id, "content": result.output} for result in message.results]
-    others = [block for block in message.blocks if not _is_result(block) and not is_call(block)]
-    if not others and not message.calls:
-        return outputs
-    whole: dict[str, Any] = {"role": message.role, "content": _openai_content(others)}
-    if message.calls:
-        whole["tool_calls"] = [*map(_openai_call, message.calls)]
-    return [*outputs, whole]
-
-
-def _openai_content(blocks: Sequence[Mapping[str, Any]]) -> Any:
-    if not blocks:
-        return None
-    if all(map(is_text, blocks)):
-        return "\n".join(_text_of(block) for block in blocks)
-    return [dict(block) for block in blocks]
-
-
-def _openai_call(call: ToolCall) -> dict[str, Any]:
-    given = call.input if isinstance(call.input, str) else _json(call.input)
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": given}}
 
 
 def identified(messages: Sequence[Message], new_id: Iterator[str]) -> tuple[Message, ...]:
@@ -393,4 +313,4 @@ def identified(messages: Sequence[Message], new_id: Iterator[str]) -> tuple[Mess
 
 def cleaned(message: Message, clean: Callable[[str], str]) -> Message:
     """The message with each of its texts passed through `clean`, for example to remove recalled memories."""
-    return message.with_blocks([{**b, "text": clean(_text_of(b))} if is_text(b) else b for b in message.blocks])
+    return message.with_blocks([{**b, "text": clean(block_text(b))} if is_text(b) else b for b in message.blocks])

@@ -86,11 +86,6 @@ class Memory:
         return self.occurred_at or self.created_at
 
     @property
-    def known_kind(self) -> str:
-        """The kind for rules: a person may write any text as `kind`."""
-        return kinds.kind(self.kind).name
-
-    @property
     def title(self) -> str:
         """The first line of the content, for lists."""
         return self.content.strip().split("\n", 1)[0]

@@ -38,6 +38,16 @@ def plain(value: Any, depth: int = 0) -> Any:
     return f"<{type(value).__name__}>"
 
 
+def dumped(value: Any) -> str:
+    """A value as JSON on one line; an object without a JSON form as its `str`."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def as_text(value: Any) -> str:
+    """A text unchanged, any other value as JSON on one line."""
+    return value if isinstance(value, str) else dumped(value)
+
+
 def canonical(value: Any) -> str:
     """The canonical text of a JSON value: equal only for equal values (1 is neither 1.0 nor true)."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -129,8 +129,8 @@ def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) 
         raise UsageError("a key or a tag must not be blank")
     kinds, layers = ((*KINDS, own.kind), (*LAYERS, own.layer)) if own else (KINDS, LAYERS)
     if memory.kind not in kinds or memory.layer not in layers:
-        hint = f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}."
-        raise UsageError(f"there is no kind {memory.kind!r} in layer {memory.layer!r}", hint=hint)
+        wrong = f"kind {memory.kind!r}" if memory.kind not in kinds else f"layer {memory.layer!r}"
+        raise UsageError(f"there is no {wrong}", hint=f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}.")
     try:
         record = codec.encode(memory)
         checked = codec.decode(record)

@@ -125,7 +125,7 @@ def _search(text: str, cautious: bool) -> Sequence[Secret]:
     reading = folded(text)
     if not _may_hold(reading.text, cautious):
         return []
-    from memctl.core.sensitive_looks import looks
+    from memctl.core.sensitive_looks.search import looks
 
     return [Secret(*span) for span in looks(reading, cautious)]
 
@@ -172,9 +172,9 @@ def _plain_kind(kind: str) -> str:
 
 def secret_name(name: str) -> bool:
     """Whether a field of this name holds a secret: `api_key`, `dbPassword`, `访问令牌`; not `max_tokens`."""
-    from memctl.core import sensitive_looks as looks
+    from memctl.core.sensitive_looks import names
 
-    return looks.secret_name(name)
+    return names.secret_name(name)
 
 
 # In values and files
@@ -241,9 +241,9 @@ def _whole(value: str, name: str) -> str:
     last = name.rsplit(".", 1)[-1]
     if not _may_name(last):
         return ""
-    from memctl.core import sensitive_looks as looks
+    from memctl.core.sensitive_looks import names, values
 
-    return looks.kind_of(last) if looks.names_secret(last) and looks.is_held(value) else ""
+    return names.kind_of(last) if names.names_secret(last) and values.is_held(value) else ""
 
 
 @lru_cache(maxsize=1024)

@@ -23,7 +23,7 @@ class Session:
         components: the state of each component, by name; unknown components are kept unchanged.
         timestamp: the time of saving, as in the file.
         extra: fields unknown to memctl.
-        digest: of the file's bytes when it was read; empty for a session without a file.
+        stored: whether it is in the storage.
         own: whether this machine's user wrote it; another's is shown, and nothing is learned from it.
     """
 
@@ -31,7 +31,7 @@ class Session:
     components: Mapping[str, Any] = field(default_factory=dict)
     timestamp: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
+    stored: bool = False
     own: bool = True
 
     def with_component(self, name: str, state: Any) -> Session:
@@ -42,10 +42,7 @@ class Session:
     @property
     def saved_at(self) -> datetime | None:
         """The time of saving; None if the file has none."""
-        try:
-            return times.from_value(self.timestamp) if self.timestamp else None
-        except ValueError:
-            return None
+        return times.if_valid(self.timestamp)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,14 @@ def to_text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def if_valid(value: object) -> datetime | None:
+    """The time in a value, as from `from_value`; None if the value is empty or no time."""
+    try:
+        return from_value(value) if value else None
+    except ValueError:
+        return None
+
+
 def from_value(value: object) -> datetime:
     """Parse a time as written by people and other tools.
 

@@ -76,7 +76,7 @@ def repaired(view: FolderView) -> Change:
     raws: dict[str, bytes] = {}
     memories = []
     for memory in view.all():
-        raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+        raw = view.raws([memory.memory_id])[memory.memory_id]
         if any(_loose(json.loads(raw))):
             memories.append(memory)
             raws[memory.memory_id] = _with_plain_dates(raw)

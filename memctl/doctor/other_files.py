@@ -49,7 +49,7 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
             line, reason = _place(state.path, state.problem)
             yield Problem(state.path, f"{reason} (left unchanged, not in results)", line, code=codes.BAD_RECORD)
     yield from _without_record(store.engine.files.view()) if orphans else ()
-    for misnamed in store.engine.files.index.misnamed() if orphans else ():
+    for misnamed in store.engine.files.index.records.misnamed() if orphans else ():
         if len(owners := store.engine.view().referring(misnamed.path)) == 1:
             message = f"names {misnamed.memory_id}, but {next(iter(owners))} refers to it"
             yield Problem(misnamed.path, message, 0, "write the id of its record", codes.ORPHAN)
@@ -72,7 +72,7 @@ def _without_record(view: FolderView) -> Iterator[Problem]:
         else:
             yield Problem(orphan.path, "is a reflection that no record refers to", 0, "create its record", codes.ORPHAN)
     linked = renamed.relinks(view)
-    for unreferred in view.index.unreferred():
+    for unreferred in view.index.records.unreferred():
         name = unreferred.memory_id
         if name in linked:
             message = f"names {name}, which does not refer to it"

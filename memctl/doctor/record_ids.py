@@ -197,7 +197,7 @@ def updated_references(view: FolderView, changed: Sequence[ChangedId]) -> Change
     puts, raws = [], {}
     for memory in view.all():
         if (renamed := with_ids(memory, ids)) != memory:
-            raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+            raw = view.raws([memory.memory_id])[memory.memory_id]
             puts.append(renamed)
             raws[memory.memory_id] = _with_ids_in(raw, renamed, ids)
     files = []

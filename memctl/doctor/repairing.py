@@ -15,7 +15,7 @@ from memctl.doctor import codes, dates, record_ids, renamed, session_files, tran
 from memctl.doctor.examining import examine
 from memctl.doctor.memory_file import trashed_ids
 from memctl.storage import housekeeping
-from memctl.storage.files import atomic, backups, layout
+from memctl.storage.files import atomic, backups, layout, transcript_decisions
 from memctl.storage.files import transcripts as files
 from memctl.storage.folder import sync
 from memctl.storage.folder.view import FolderView
@@ -111,7 +111,7 @@ def _completed(view: FolderView, now: datetime) -> Change:
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []
     for memory in view.all():
-        raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+        raw = view.raws([memory.memory_id])[memory.memory_id]
         completed = _complete(view, memory, dated)
         completed = replace(completed, summary_md_ref=references.get(memory.memory_id, completed.summary_md_ref))
         if completed != memory or record_ids.has_no_id(raw):
@@ -139,7 +139,7 @@ def _make_private(store: MemoryStore, problem: Problem) -> None:
     path = store.folder.root / problem.path
     if path == store.folder.transcripts:
         with files.locked(store.folder, timeout=store.settings.lock_timeout):
-            files.ensure_private(store.folder)
+            transcript_decisions.ensure_private(store.folder)
     if path.exists():
         with atomic.writing(path):
             path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)

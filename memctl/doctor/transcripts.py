@@ -11,7 +11,7 @@ from memctl.core.models import Problem
 from memctl.doctor import codes
 from memctl.errors import MemctlError
 from memctl.git import transcripts as in_git
-from memctl.storage.files import transcript_scan, transcripts
+from memctl.storage.files import transcript_decisions, transcript_scan, transcripts
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.transcript_scan import Place
 
@@ -46,10 +46,12 @@ def _in_git(folder: UserFolder) -> Iterator[Problem]:
     try:
         state = in_git.state(folder)
     except MemctlError as problem:
-        yield Problem(transcripts.MARK, problem.message, code=codes.PERMISSION)
+        yield Problem(transcript_decisions.MARK, problem.message, code=codes.PERMISSION)
         return
     if state.files and not state.shared and not state.private:
-        yield Problem("transcripts", "is not kept out of git", 0, f"write {transcripts.MARK}", codes.PERMISSION)
+        yield Problem(
+            "transcripts", "is not kept out of git", 0, f"write {transcript_decisions.MARK}", codes.PERMISSION
+        )
     elif state.problem:
         yield Problem("transcripts", f"{state.problem} (see `memctl git transcripts`)", code=codes.TRACKED)
 

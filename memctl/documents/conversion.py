@@ -43,14 +43,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A file that was left out, and why."""
+    """A file that was left out, why, and what to do; that may be empty."""
 
     name: str
     reason: str
+    hint: str = ""
 
 
 def _extra_hint() -> str:
     return f"`{distribution.add_extra('documents')}` adds PDF, DOCX and HTML."
+
+
+_BY_HAND = "Turn it into Markdown or text with another program, and add that."
 
 
 def gather(path: Path, avoid: Path | None) -> tuple[list[Source], list[Skipped]]:
@@ -104,7 +108,8 @@ def _tree(root: Path) -> tuple[list[Source], list[Skipped]]:
                 raise UsageError(problem)
             sources.append(_source(root / name, name))
         except MemctlError as reason:
-            skipped.append(Skipped(name, reason.reason if isinstance(reason, InvalidDataError) else reason.message))
+            told = reason.reason if isinstance(reason, InvalidDataError) else reason.message
+            skipped.append(Skipped(name, told.removeprefix(f"{name} "), reason.hint))
             continue
         size += len(sources[-1].data)
         if size > LARGEST_ADD or len(sources) > MOST_FILES:
@@ -150,7 +155,7 @@ def _source(path: Path, name: str) -> Source:
     ending = Path(name).suffix.lower()
     known = ending in knowledge.SUFFIXES
     if not known and ending not in _CONVERTERS:
-        raise UsageError(f"{name} is neither Markdown nor text", hint=_extra_hint())
+        raise UsageError(f"{name} is neither Markdown nor text, PDF, DOCX nor HTML", hint=_BY_HAND)
     data = _read(path, name)
     made = Source(name, data) if known else Source(str(Path(name).with_suffix(".md")), _converted(data, name), name)
     knowledge.chunks(made.data, name)
@@ -186,21 +191,17 @@ def _converted(data: bytes, name: str) -> bytes:
     try:
         body = _CONVERTERS[Path(name).suffix.lower()](data)
     except ImportError:
-        raise UsageError(f"{name} is neither Markdown nor text", hint=_extra_hint()) from None
+        raise UsageError(f"{name} needs the extra `documents`", hint=_extra_hint()) from None
     except InvalidDataError as problem:
-        raise InvalidDataError(problem.reason, path=name) from None
+        raise InvalidDataError(problem.reason, path=name, hint=_BY_HAND) from None
     except Exception as problem:  # parsers raise all kinds of errors for broken files
         reason = " ".join(str(problem).split())[:200] or type(problem).__name__
-        raise InvalidDataError(f"cannot be converted: {reason}", path=name) from None
+        raise InvalidDataError(f"cannot be converted: {reason}", path=name, hint=_BY_HAND) from None
     body = "".join(c for c in body if c in "\n\t" or c >= " ").encode("utf-8", "ignore").decode().strip()
     if not body:
-        raise InvalidDataError("has no text (scanned pages need text recognition first)", path=name)
+        raise InvalidDataError("has no text (scanned pages need text recognition first)", path=name, hint=_BY_HAND)
     origin = json.dumps(Path(name).name, ensure_ascii=False)
     return f"---\nconverted_from: {origin}\n---\n\n{body}\n".encode()
-
-
-def _from_html(data: bytes) -> str:
-    return _markdown(data)
 
 
 def _markdown(html: bytes | str) -> str:
@@ -253,6 +254,6 @@ def _from_pdf(data: bytes) -> str:
 _CONVERTERS: Mapping[str, Callable[[bytes], str]] = {
     ".pdf": _from_pdf,
     ".docx": _from_docx,
-    ".html": _from_html,
-    ".htm": _from_html,
+    ".html": _markdown,
+    ".htm": _markdown,
 }

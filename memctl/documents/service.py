@@ -17,7 +17,7 @@ from memctl.documents import conversion
 from memctl.documents.conversion import Skipped, Source
 from memctl.engine import retried
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.storage.ports.view import View
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from memctl.evaluation import metrics
 from memctl.evaluation.metrics import Judgement
 from memctl.evaluation.questions import Question, judged_good
 from memctl.feedback.service import Judgements
-from memctl.memories.querying import NONE, QueryEngine
+from memctl.querying import NONE, QueryEngine
 from memctl.retrieval.rank import Weights
 
 LEAST_TOP = metrics.CUTS[-1]

@@ -13,7 +13,7 @@ from memctl.core.receipts import Receipt
 from memctl.errors import NotFoundError, UsageError
 from memctl.feedback import preferences, rules, wording
 from memctl.feedback.rules import Feedback
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.storage.ports.view import View
 
 

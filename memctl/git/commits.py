@@ -71,7 +71,7 @@ def commit(
 
     Args:
         message: default: the message that git prepared for a merge, else the numbers of changed memories.
-                allow_unresolved: commit a merge with unresolved conflicts.
+        allow_unresolved: commit a merge with unresolved conflicts.
         verify: run the check of memctl's own hook, if set, and refuse if there are other hooks.
         sign: refuse if the user's settings say that commits are signed.
 

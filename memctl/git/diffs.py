@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from memctl.core import json_merge as merge_values
 from memctl.core.formats import codec, document
+from memctl.core.plain_json import canonical
 
 
 def readable(data: bytes) -> str:
@@ -38,4 +39,4 @@ def _block(record: document.RawRecord) -> Iterator[str]:
 def _shown(value: object) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
-    return value if isinstance(value, str) else merge_values.json_text(value)
+    return value if isinstance(value, str) else canonical(value)

@@ -15,9 +15,9 @@ from pathlib import Path
 from memctl import distribution
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.git import process, queries, resolving
+from memctl.git import attributes, process, queries, resolving
 from memctl.git import transcripts as shared_transcripts
-from memctl.storage.files import atomic, layout, transcripts
+from memctl.storage.files import atomic, layout, transcript_decisions, transcripts
 from memctl.storage.files.layout import UserFolder
 
 DRIVER = "memctl"
@@ -134,8 +134,10 @@ def complete(folders: Iterable[UserFolder]) -> list[str]:
 
 
 def _prepare(folder: UserFolder) -> list[str]:
-    written = layout.prepare_git(folder)
-    if transcripts.is_shared(folder) and layout.add_lines(folder, _ATTRIBUTES, shared_transcripts.ATTRIBUTES):
+    written = attributes.prepare_git(folder)
+    if transcript_decisions.is_shared(folder) and attributes.add_lines(
+        folder, _ATTRIBUTES, shared_transcripts.ATTRIBUTES
+    ):
         written = list(dict.fromkeys((_ATTRIBUTES, *written)))
     return written
 
@@ -172,7 +174,7 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
 def initialise_one(folder: UserFolder) -> tuple[Path | None, bool, list[str]]:
     """Like `initialise` and `install`, for one folder; if git is not installed, only writes the files."""
     if not process.installed():
-        return None, False, layout.prepare_git(folder)
+        return None, False, attributes.prepare_git(folder)
     where, new, written = initialise(folder.root, [folder])
     install(where)
     return where, new, [Path(name).name for name in written]
@@ -182,7 +184,7 @@ def _keep_private(folders: Iterable[UserFolder]) -> None:
     """Mark transcripts without a mark, as from an archive, as private, before anything is committed."""
     for folder in folders:
         if folder.transcripts.is_dir():
-            transcripts.ensure_private(folder)
+            transcript_decisions.ensure_private(folder)
 
 
 def _check_free(entry: Path) -> None:
@@ -258,7 +260,7 @@ def _ignores_private(folder: UserFolder) -> bool:
 
 def _attributes(folder: UserFolder) -> Finding:
     names = [document.FILE_NAME, f"{reflections.FOLDER}a/b.md", folder.feedback_log.name]
-    names += [f"{transcripts.FOLDER}2026-01.jsonl"] if transcripts.is_shared(folder) else []
+    names += [f"{transcripts.FOLDER}2026-01.jsonl"] if transcript_decisions.is_shared(folder) else []
     output = queries.ask(folder.root, "check-attr", "merge", "--", *names)
     missing = [name for name in names if f"{name}: merge: {DRIVER}" not in output]
     state = f"missing for {', '.join(missing)}" if missing else "use the driver"

@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from memctl.core import json_merge as merge_values
 from memctl.core import kept
 from memctl.core.formats import document
 from memctl.core.models import ACTIVE
+from memctl.core.plain_json import canonical
 from memctl.errors import InvalidDataError, StorageError
 from memctl.git import process, queries
 from memctl.storage.files import merge, merge_texts, merge_transcripts
@@ -44,10 +44,11 @@ def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, 
         data, marked = merge_texts.reflection(base, ours, theirs, by_lines)
         return data, marked, "both sides changed the same lines; resolve them by hand" if marked else ""
     done = merge.memory_file(base, ours, theirs)
+    notes = [*_notes(done, ours, theirs)]
     if places := "; ".join(_conflict(entry) for entry in done.conflicts):
         then = "resolve with `memctl conflicts`, then `memctl git commit` or `git add`"
-        return done.data, True, f"{places} ({then})"
-    return done.data, False, "; ".join(_notes(done, ours, theirs))
+        notes.insert(0, f"{places} ({then})")
+    return done.data, bool(places), "; ".join(notes)
 
 
 def _notes(done: merge.Merged, ours: bytes, theirs: bytes) -> Iterator[str]:
@@ -70,7 +71,7 @@ def _open_values(data: bytes) -> set[str]:
     values: dict[str, set[str]] = {}
     for memory in document.parse(data, wanted=_may_have_key).memories.values():
         if memory.key and memory.status == ACTIVE:
-            values.setdefault(memory.key, set()).add(merge_values.json_text(memory.value))
+            values.setdefault(memory.key, set()).add(canonical(memory.value))
     return {key for key, several in values.items() if len(several) > 1}
 
 

@@ -115,7 +115,7 @@ def content_name(data: bytes, like: str) -> str:
 def _git(folder: Path, command: str, *arguments: str, given: bytes = b"") -> bytes:
     """The output of git.
 
-    StorageError: git failed.
+    Raises:
         StorageError: it failed.
     """
     code, output, complaint = _run(folder, command, *arguments, given=given)
@@ -130,7 +130,7 @@ _NO_REPOSITORY = "not a git repository"
 def _run(folder: Path, command: str, *arguments: str, given: bytes = b"") -> tuple[int, bytes, str]:
     """The exit code of git, its output, and its error message. Never prompts, fetches, or takes a lock.
 
-    StorageError: git cannot read the repository.
+    Raises:
         StorageError: git cannot read the repository.
     """
     if not process.installed():

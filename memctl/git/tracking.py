@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from memctl.errors import MemctlError, RefusedError
-from memctl.storage.files import atomic, transcripts, watermark
+from memctl.storage.files import atomic, transcript_decisions, transcripts, watermark
 from memctl.storage.files.layout import PRIVATE, UserFolder
 
 
@@ -34,7 +34,7 @@ def tracks_transcripts(folder: UserFolder) -> bool:
     """Whether git tracks transcripts that this machine's user did not add, as in a clone: the next commit would publish
     new messages. Runs git only after its index has changed."""
     stamp = _index_stamp(folder.root)
-    if not stamp or stamp == watermark.of(folder).without_transcripts or transcripts.is_shared(folder):
+    if not stamp or stamp == watermark.of(folder).without_transcripts or transcript_decisions.is_shared(folder):
         return False
     if tracked(folder.root, transcripts.FOLDER):
         return True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memctl.git import queries, tracking
-from memctl.storage.files import atomic, layout, transcripts
+from memctl.git import attributes, queries, tracking
+from memctl.storage.files import atomic, layout, transcript_decisions, transcripts
 from memctl.storage.files.layout import UserFolder
 
 ATTRIBUTES = """\
@@ -14,15 +14,19 @@ transcripts/attachments/* -text
 """
 
 
+LOCK_TIMEOUT = 5.0
+"""Seconds to wait for whoever is writing messages."""
+
+
 @dataclass(frozen=True)
 class State:
     """Whether the transcripts of a user are in git.
 
-    shared: this machine's user added them.
+    Args:
+        shared: this machine's user added them.
         private: an ignore file excludes them.
         files: the number of transcripts; `size`: their bytes.
         tracked: the transcripts that git tracks.
-        tracked: the files of transcripts that git tracks.
     """
 
     shared: bool
@@ -47,12 +51,12 @@ def state(folder: UserFolder) -> State:
     """The current state."""
     names = transcripts.files(folder)
     size = sum((folder.root / name).lstat().st_size for name in names)
-    private = transcripts.is_private_mark(atomic.read(folder.root / transcripts.MARK, folder.root))
+    private = transcript_decisions.is_private_mark(atomic.read(folder.root / transcript_decisions.MARK, folder.root))
     tracked = tuple(tracking.tracked(folder.root, transcripts.FOLDER))
-    return State(transcripts.is_shared(folder), private, len(names), size, tracked)
+    return State(transcript_decisions.is_shared(folder), private, len(names), size, tracked)
 
 
-def set_shared(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> State:
+def set_shared(folder: UserFolder, wanted: bool) -> State:
     """Add the transcripts to git, with the attribute for merging them; or exclude them again. This commits nothing, and
     git keeps tracking the files it already tracks.
 
@@ -62,8 +66,8 @@ def set_shared(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> Sta
     """
     queries.need(folder.root)
     layout.check_private(folder)
-    with transcripts.locked(folder, timeout=timeout):
+    with transcripts.locked(folder, timeout=LOCK_TIMEOUT):
         if wanted:
-            layout.add_lines(folder, ".gitattributes", ATTRIBUTES)
-        transcripts.share(folder, wanted)
+            attributes.add_lines(folder, ".gitattributes", ATTRIBUTES)
+        transcript_decisions.share(folder, wanted)
     return state(folder)

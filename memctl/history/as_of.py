@@ -6,7 +6,7 @@ from memctl.core.models import IndexState, Memory, Query, QueryResult
 from memctl.core.selection import Selection
 from memctl.core.selection import select as selected
 from memctl.history.states import Past
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 
 
 def query(engine: QueryEngine, request: Query, then: Past) -> QueryResult:

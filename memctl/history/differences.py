@@ -78,9 +78,9 @@ def record(memory_id: str, before: bytes | None, after: bytes | None) -> RecordC
     return RecordChange(memory_id, one, other, changed) if changed or (one is None) != (other is None) else None
 
 
-def fields(before: Memory, after: Memory) -> tuple[FieldChange, ...]:
-    """The fields that differ, in the file's order."""
-    one, other = ({"status": memory.status, **codec.encode(memory)} for memory in (before, after))
+def fields(before: Memory | None, after: Memory) -> tuple[FieldChange, ...]:
+    """The fields that differ, in the file's order; without `before`, all that are set."""
+    one, other = ({"status": memory.status, **codec.encode(memory)} if memory else {} for memory in (before, after))
     names = [*other, *(name for name in one if name not in other)]
     ordered = sorted(names, key=lambda name: codec.FIELD_ORDER.index(name) if name in codec.FIELD_ORDER else 99)
     return tuple(FieldChange(n, one.get(n), other.get(n)) for n in ordered if one.get(n) != other.get(n))

@@ -21,7 +21,7 @@ from memctl.history.restoring import Restored
 from memctl.history.stacks import REDO, UNDO
 from memctl.history.states import SHARED, Past, present_value
 from memctl.history.undoing import Reverted
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.storage.ports.storage import Revision
 from memctl.storage.ports.view import View
 

@@ -51,7 +51,7 @@ def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
             done.append(Step(operation, _taken(undone, operation.redoes, operation)))
         elif operation.undoes:
             undone.append(Step(operation, _taken(done, operation.undoes, operation)))
-        elif operation.command != skip and (operation.erases or past.parts(operation)):
+        elif operation.command != skip and _has_effect(operation):
             done.append(Step(operation, operation))
             lost += undone
             undone.clear()
@@ -60,7 +60,7 @@ def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
 
 def _has_effect(operation: Operation) -> bool:
     """Whether there is anything to revert; a purge may have left nothing of an operation."""
-    return bool(operation.erases or past.parts(operation))
+    return bool(operation.erases or operation.records or past.parts(operation))
 
 
 def _taken(stack: list[Step], op: str, by: Operation) -> Operation:

@@ -19,7 +19,7 @@ from memctl.core.text.terms import terms
 from memctl.errors import UsageError
 from memctl.facts import rules
 from memctl.memories.changing import Changing
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.retrieval import answer as answering
 from memctl.storage.ports.view import View
 

@@ -12,7 +12,7 @@ from memctl.core.formats import reflections, trash
 from memctl.core.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.decay import policies
 from memctl.errors import ConflictError, NotFoundError
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.reflections.service import reflection_path, with_detail
 from memctl.sessions.service import Sessions
 from memctl.storage.ports.view import View

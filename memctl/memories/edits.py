@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memctl.core.formats import codec, safe_yaml
 from memctl.core.models import Memory
-from memctl.errors import ConflictError, InvalidDataError, UsageError
+from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
 
 SETTABLE = frozenset(codec.FIELD_ORDER) - {"memory_id"}
 _LISTS = {"tags", "sources", "supersedes", "conflicts_with"}
@@ -30,6 +31,19 @@ def with_fields(memory: Memory, texts: Mapping[str, str], place: str = "") -> Me
             raise UsageError(f"cannot set {name!r}", hint=_hint_for(name))
         record[name] = _value(name, text)
     return decoded(record, memory, place)
+
+
+def with_tags(memory: Memory, added: Sequence[str], removed: Sequence[str]) -> Memory:
+    """A memory with more tags, and without some.
+
+    Raises:
+        NotFoundError: it does not have one of those to remove.
+    """
+    if missing := [tag for tag in removed if tag not in memory.tags]:
+        hint = f"Its tags: {', '.join(memory.tags)}." if memory.tags else "It has no tags."
+        raise NotFoundError(f"{memory.memory_id} has no tag {missing[0]!r}", hint=hint)
+    kept = (tag for tag in memory.tags if tag not in removed)
+    return replace(memory, tags=tuple(dict.fromkeys((*kept, *added))))
 
 
 def _hint_for(name: str) -> str:

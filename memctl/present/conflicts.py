@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memctl.conflicts.contradictions import Contradiction
     from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
     from memctl.core.models import Memory
+    from memctl.history.differences import FieldChange
     from memctl.storage.ports.messages import Differing
 
 TEXT_WIDTH, LINE_WIDTH = 110, 200
@@ -68,7 +69,9 @@ def _next_steps(conflicts: OpenConflicts) -> Iterator[str]:
     own = [each for each in conflicts.found if not any("/" in name for name in each.ids)]
     merges = [entry for entry in conflicts.noted if entry.get("type") == "merge"]
     if own or len(conflicts.noted) > len(merges):
-        yield "resolve one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both"
+        with_keys = own and all(each.first.key or each.second.key for each in own)  # these have one value at a time
+        choices = "--keep ID, or --both --until TIME" if with_keys else "--keep ID, --merge TEXT or --both"
+        yield f"resolve one with `memctl conflicts resolve ID ID` and {choices}"
     if len(own) < len(conflicts.found):
         yield "the memories of another user are read-only: correct your own with `memctl edit`, or ask the other user"
     if merges:
@@ -120,9 +123,9 @@ def resolved_page(resolved: Resolved, *, dry_run: bool) -> Iterator[str]:
     change, write = ("would change", "would write") if dry_run else ("changed", "wrote")
     for before, after in resolved.changes:
         yield f"{change if before else write} {after.memory_id}: {_text(after)}"
-        for name, old, new in _fields(before, after):
-            values = f"{_value(old)} → {_value(new)}" if before else _value(new)
-            yield f"  {name}: {plain.one_line(values, LINE_WIDTH)}"
+        for field in _fields(before, after):
+            values = f"{_value(field.before)} → {_value(field.after)}" if before else _value(field.after)
+            yield f"  {field.name}: {plain.one_line(values, LINE_WIDTH)}"
     yield DRY_RUN if dry_run else "undo this with `memctl undo`"
 
 
@@ -141,7 +144,8 @@ def merge_json(settled: MergeSettled, *, dry_run: bool) -> dict[str, Any]:
         for before, after in settled.changes
         if (memory := after or before)
     ]  # fmt: skip
-    return {"dry_run": dry_run, "settled": list(settled.entries), "changes": changes, "left": settled.left}
+    return {"dry_run": dry_run, "settled": list(settled.entries), "changes": changes, "left": settled.left,
+            "keys": list(settled.keys)}  # fmt: skip
 
 
 def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
@@ -158,17 +162,16 @@ def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
     elif settled.left:
         yield f"{settled.left} more to resolve"
     else:
-        yield "all conflicts are resolved; to finish a merge, run `memctl git commit`"
+        yield "all conflicts of the merge are resolved; to finish it, run `memctl git commit`"
+    if settled.keys and not dry_run:
+        yield f"still open: {plain.some(settled.keys, 5)} with more than one value (`memctl conflicts` shows them)"
 
 
 def _fields_json(before: Memory | None, after: Memory) -> dict[str, Any]:
-    return {name: {"before": old, "after": new} for name, old, new in _fields(before, after)}
+    return {field.name: {"before": field.before, "after": field.after} for field in _fields(before, after)}
 
 
-def _fields(before: Memory | None, after: Memory) -> list[tuple[str, Any, Any]]:
-    """Each field that differs, in the file's order."""
-    from memctl.core.formats import codec
+def _fields(before: Memory | None, after: Memory) -> list[FieldChange]:
+    from memctl.history.differences import fields
 
-    old, new = (memory_json(memory) if memory else {} for memory in (before, after))
-    names = [name for name in codec.FIELD_ORDER if old.get(name) != new.get(name) and name != "memory_id"]
-    return [(name, old.get(name), new.get(name)) for name in names]
+    return [field for field in fields(before, after) if field.name != "memory_id"]

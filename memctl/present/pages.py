@@ -81,6 +81,8 @@ def conversation(messages: Sequence[KeptMessage], full: bool, *, marked: str = "
 
 def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_run: bool = False) -> Iterator[str]:
     """The changes of records, field by field; None is a missing record."""
+    from memctl.history.differences import fields
+
     for before, after in pairs:
         memory = after or before
         if memory is None or before == after:
@@ -89,10 +91,9 @@ def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_
         verb = f"{would}new: " if before is None else f"{would}removed: " if after is None else ""
         yield f"{memory.memory_id}  {verb}{plain.one_line(memory.content, 80)}"
         if before and after:
-            old, new = ({"status": m.status, **codec.encode(m)} for m in (before, after))
-            for name in dict.fromkeys([*old, *new]):
-                if old.get(name) != new.get(name) and name != "updated_at":
-                    yield f"  {name}: {_shown(old.get(name))} → {_shown(new.get(name))}"
+            for field in fields(before, after):
+                if field.name != "updated_at":
+                    yield f"  {field.name}: {_shown(field.before)} → {_shown(field.after)}"
 
 
 def _shown(value: object) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memctl.consolidation.duplicates import Merge
     from memctl.consolidation.generated import Made
     from memctl.consolidation.service import ConsolidationReport
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
     from memctl.evaluation.metrics import Judgement
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from memctl.reflections.service import Reflected
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended, Flushed
+    from memctl.sessions.stored import SessionInfo
     from memctl.sessions.window import Compacted
-    from memctl.sessions.windows import SessionInfo
     from memctl.storage.files.adopting import Adopted
     from memctl.storage.files.local_state import Entry
     from memctl.strategies.advice import Advice

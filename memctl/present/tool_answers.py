@@ -13,7 +13,7 @@ from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPE
 from memctl.retrieval import rank
 
 if TYPE_CHECKING:
-    from memctl.context.service import ContextPack
+    from memctl.context.pack import ContextPack
     from memctl.core.kept import KeptMessage
     from memctl.core.models import Memory, QueryResult, Reflection
     from memctl.memories.assistant import Saved

@@ -40,7 +40,7 @@ class FastembedEmbedder:
 
     Args:
         model: a name from `catalogue()`, or a folder (starts with `/`, `.` or `~`).
-        cache_dir: where `install` puts models; unused for a local folder.
+        cache_dir: where `FAMILY.install` puts models; unused for a local folder.
         pooling: how a local folder's token vectors are combined, one of `POOLINGS`; fastembed's own models define it.
         normalize: scale a local folder's vectors to length 1.
         model_file: the ONNX file in the local folder; default: the first of `model_files.MODEL_FILES`.
@@ -141,11 +141,6 @@ def installed(model: str, cache_dir: Path) -> bool:
     except ProviderError:
         return False
     return True
-
-
-def install(model: str, cache_dir: Path) -> Path:
-    """See `model_files.Family.install`."""
-    return FAMILY.install(model, cache_dir)
 
 
 def _clean(text: str) -> str:

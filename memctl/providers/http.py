@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -233,9 +233,9 @@ def _pause_of(retry_after: str) -> float | None:
         return None
 
 
-def _with_retries(attempt: Callable[[], T], deadline: float, pauses: Iterable[float] = PAUSES) -> T:
+def _with_retries(attempt: Callable[[], T], deadline: float) -> T:
     """Run an attempt, retrying after temporary failures while pauses and time remain."""
-    remaining = iter(pauses)
+    remaining = iter(PAUSES)
     while True:
         try:
             return attempt()

@@ -91,10 +91,10 @@ class Service:
         patience = _patience.get()
         if self._problem is not None and patience != math.inf:
             if self._trying or time.monotonic() < self._until:
-                raise self._not_asked(self._problem)
+                raise self._not_waited_for(self._problem)
             if patience is not None:
                 self._begin(request)
-                raise self._not_asked(self._problem)
+                raise self._not_waited_for(self._problem)
         with locks_released():
             return self._run(request) if patience is None or patience == math.inf else self._in_time(request, patience)
 
@@ -129,6 +129,6 @@ class Service:
         self._problem = None
         return result
 
-    def _not_asked(self, problem: ProviderError) -> ProviderError:
+    def _not_waited_for(self, problem: ProviderError) -> ProviderError:
         message = f"{problem.message.rstrip('.')} (the server failed recently; it is not waited for)"
         return ProviderError(message, hint=problem.hint)

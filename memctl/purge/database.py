@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memctl.core import attachments, kept
@@ -22,6 +22,7 @@ from memctl.storage.files.transcripts import ATTACHMENTS
 from memctl.storage.postgres import erasing
 from memctl.storage.postgres.erasing import Row
 from memctl.storage.postgres.storage import PostgresStorage
+from memctl.storage.postgres.transactions import Database
 from memctl.storage.postgres.view import PostgresView
 
 ADVICE = (
@@ -51,12 +52,10 @@ def planned(storage: PostgresStorage, view: PostgresView, ids: Sequence[str], be
     """The plan of a purge: the memories, the summaries made from them, their reflections, and what mentions them."""
     going = planning.going(view, ids, beside, view.texts(("reflections/",)))
     signs = Signs(going.named, going.memories, going.kept, going.telling)
-    rows = list(erasing.rows(storage.db))
-    names = [*going.reflections, *_naming(rows, signs, going, _full_text(storage))]
+    names = [*going.reflections, *_naming(storage.db, signs, going, _full_text(storage))]
     erasure = Erasure(going.ids, (*dict.fromkeys(names),))
-    outcomes = [(row, erasing.left_of(row, erasure)) for row in rows]
-    changes = (*_memory_changes(view, erasure), *_changes(outcomes))
-    mentioned = (*going.kept.repeating(going.memories), *_still_mentioned(view, erasure, outcomes, going))
+    changes = (*_memory_changes(view, erasure), *_changes(storage.db, erasure))
+    mentioned = (*going.kept.repeating(going.memories), *_still_mentioned(storage.db, view, erasure, going))
     return Plan(going, erasure, changes, mentioned)
 
 
@@ -71,13 +70,11 @@ def _full_text(storage: PostgresStorage) -> Callable[[kept.KeptMessage], str]:
     return full
 
 
-def _naming(
-    rows: Sequence[Row], signs: Signs, going: Going, full_text: Callable[[kept.KeptMessage], str]
-) -> Iterator[str]:
+def _naming(db: Database, signs: Signs, going: Going, full_text: Callable[[kept.KeptMessage], str]) -> Iterator[str]:
     """The rows that mention the memories, as an erasure names them."""
     copies = names_of_copies(signs, going.reflections)
-    yield from (name for row in rows if (name := _name(row, signs, copies)))
-    yield from _said(rows, signs, Sources(going.memories), full_text)
+    yield from (name for row in erasing.rows(db) if (name := _name(row, signs, copies)))
+    yield from _said(erasing.rows(db, ("messages",)), signs, Sources(going.memories), full_text)
 
 
 def _name(row: Row, signs: Signs, copies: set[str]) -> str:
@@ -101,13 +98,13 @@ def _name(row: Row, signs: Signs, copies: set[str]) -> str:
 
 
 def _said(
-    rows: Sequence[Row], signs: Signs, sources: Sources, full_text: Callable[[kept.KeptMessage], str]
+    rows: Iterable[Row], signs: Signs, sources: Sources, full_text: Callable[[kept.KeptMessage], str]
 ) -> Iterator[str]:
     """Messages that mention the memories, and their attachments if no other message has them."""
     going: list[str] = []
     staying: set[str] = set()
     for row in rows:
-        line = next(kept.lines(row.data), None) if row.table == "messages" else None
+        line = next(kept.lines(row.data), None)
         if line is None or line.message is None:
             continue
         large = [f"{ATTACHMENTS}{name}.txt" for name in attachments.names_in(line.message)]
@@ -127,20 +124,17 @@ def _memory_changes(view: PostgresView, erasure: Erasure) -> Iterator[FileChange
     yield FileChange(document.FILE_NAME, lambda: iter(()), len(gone), len(changed))
 
 
-def _changes(outcomes: Sequence[tuple[Row, bytes | None]]) -> Iterator[FileChange]:
+def _changes(db: Database, erasure: Erasure) -> Iterator[FileChange]:
     """What becomes of each file that the rows would be in a folder."""
     counted: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for row, new in outcomes:
-        if new != row.data:
-            counted[row.path][new is not None] += 1
+    for row, new in erasing.changed(db, erasure):
+        counted[row.path][new is not None] += 1
     for path, (gone, changed) in counted.items():
         whole = gone and not path.endswith(".jsonl")
         yield FileChange(path) if whole else FileChange(path, lambda: iter(()), gone, changed)
 
 
-def _still_mentioned(
-    view: PostgresView, erasure: Erasure, outcomes: Sequence[tuple[Row, bytes | None]], going: Going
-) -> list[str]:
+def _still_mentioned(db: Database, view: PostgresView, erasure: Erasure, going: Going) -> list[str]:
     """The places that will hold the text of the memories, or words that only they had."""
     remains = left.Remains(left.phrases(going.memories), going.telling, erasure.named)
     gone = going.named
@@ -148,8 +142,8 @@ def _still_mentioned(
     places = [
         name for name, raw in stored if remains.lines(_one(raw), keeps_ids=True, is_document=True)
     ]  # fmt: skip
-    for row, new in outcomes:
-        if new is not None:
+    for row in erasing.rows(db):
+        if (new := erasing.left_of(row, erasure)) is not None:
             keeps_ids = row.path == OPERATIONS or row.table == "messages"
             lines = remains.lines(_one(new), keeps_ids=keeps_ids, is_document=False)
             one_line = row.path.endswith(".jsonl")

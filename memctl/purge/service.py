@@ -9,10 +9,10 @@ from datetime import datetime
 from memctl.conversations import derived
 from memctl.core import times
 from memctl.core.models import Memory
-from memctl.memories.querying import QueryEngine
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.purge import left, planning
 from memctl.purge.report import PurgeReport, check_expected
+from memctl.querying import QueryEngine
 from memctl.sessions.service import Sessions
 from memctl.storage.files.erasing.erasure import Erasure
 from memctl.storage.folder.view import FolderView

@@ -11,7 +11,7 @@ from memctl.core.formats import codec, reflections
 from memctl.core.models import ACTIVE, Change, Memory, Reflection, TextEdit
 from memctl.core.sensitive import ALLOW, MASK
 from memctl.errors import ConflictError, MemctlError, NotFoundError
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
 from memctl.reflections import drafting
 from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
@@ -182,7 +182,7 @@ class Reflections:
             return f"{more} more {'memory belongs' if more == 1 else 'memories belong'} to its scope"
         if written:
             return "" if written == sources_hash(known or [memory]) else "its sources were changed"
-        since = _time(document.fields.get("updated_at") or document.fields.get("created_at"))
+        since = times.if_valid(document.fields.get("updated_at") or document.fields.get("created_at"))
         changed = since and any((source.updated_at or since) > since for source in known)
         return "its sources were changed" if changed else ""
 
@@ -250,13 +250,6 @@ def _is_proposed(view: View, document: Reflection, ids: Sequence[str]) -> bool:
         return False
     sources = [memory for memory_id in ids if (memory := view.get(memory_id))]
     return proposal is not None and proposal.fields.get("sources_hash") == sources_hash(sources)
-
-
-def _time(value: object) -> datetime | None:
-    try:
-        return times.from_value(value) if value else None
-    except ValueError:
-        return None
 
 
 def _reflection_record(

@@ -46,7 +46,7 @@ def written(
 
     Args:
         fixed: front matter fields to set; other fields of the file are kept.
-        beside_broken: also write a proposal next to an unreadable file.
+        propose_if_broken: also write a proposal next to an unreadable file.
 
     Raises:
         InvalidDataError: the file is unreadable.

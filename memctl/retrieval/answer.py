@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -52,7 +53,7 @@ class Answer:
 
 
 def answer(query: Query, search: Search, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
-    """The hits for a query, best first, from a single state. No transaction is open while the embedder runs."""
+    """The hits for a query, best first, from a single state. No transaction is open while a slow embedder runs."""
 
     def answered(question: Question, retrieved: Retrieved) -> Answer:
         return _answer(query, search, question, retrieved, weights, now)
@@ -70,6 +71,19 @@ def _with_candidates(
     recent: str = "",
 ) -> T:
     """Call `answered` with the candidates for a question, in the same state, and return its result."""
+    with nullcontext() if embedder and embedder.slow else search.snapshot():
+        return _searched(query, search, embedder, now, answered, limit, recent)
+
+
+def _searched(
+    query: Query,
+    search: Search,
+    embedder: Embedder | None,
+    now: datetime,
+    answered: Callable[[Question, Retrieved], T],
+    limit: int,
+    recent: str,
+) -> T:
     with search.snapshot():
         *narrow, complete = _questions(query, search)
         before = _recent(search, recent)

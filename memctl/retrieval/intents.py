@@ -26,7 +26,7 @@ class Form(NamedTuple):
         words: alternatives, separated by `|`, one of which occurs in such questions; in English, at the start of a
             word. They avoid compiling the pattern for most questions.
         pattern: must also match.
-        beside: alternatives like `words`, one of which must occur too.
+        also: alternatives like `words`, one of which must occur too.
         before: must not match before or within the pattern's match.
     """
 

@@ -12,7 +12,7 @@ from memctl.core.recalled import without_recalled
 from memctl.core.session import EVICTED, Session, digest
 from memctl.errors import UsageError
 from memctl.sessions.state import messages_of, with_messages
-from memctl.sessions.windows import MAIN, Windows, identified, new_ids
+from memctl.sessions.stored import MAIN, StoredSessions, identified, new_ids
 
 if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
     from memctl.core.limits import Limits
@@ -33,7 +33,7 @@ class _Request:
         return ""
 
 
-class Compacting(Windows):
+class Compacting(StoredSessions):
     """Keeps conversations within limits."""
 
     def limits(self, budget: int | None = None) -> Limits:

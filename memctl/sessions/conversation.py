@@ -18,7 +18,7 @@ from memctl.core.sensitive import MASK, REFUSE, guarded
 from memctl.core.session import Session
 from memctl.errors import UsageError
 from memctl.sessions.state import messages_of, run_of, with_messages
-from memctl.sessions.windows import identified
+from memctl.sessions.stored import identified
 
 if TYPE_CHECKING:  # imported here, threads and the rules of windows would slow down the start of every command
     from memctl.background import Worker
@@ -112,7 +112,7 @@ class Conversation:
 
     def openai(self) -> list[dict[str, Any]]:
         """The messages in OpenAI's form; none of a session that another user wrote."""
-        from memctl.core.messages import to_openai
+        from memctl.core.formats.openai import to_openai
 
         session = self._storage.load_if_exists(self.session_id)
         if session is not None and not session.own:
@@ -197,7 +197,8 @@ class Conversation:
 
 
 def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:
-    from memctl.core.messages import ROLES, Message, from_openai
+    from memctl.core.formats.openai import from_openai
+    from memctl.core.messages import ROLES, Message
 
     if isinstance(given, str):
         if role.strip().lower() not in ROLES:

@@ -161,8 +161,8 @@ def _summary(messages: Sequence[Message], language: str) -> str:
         first = shortened(first, room)
         last = shortened(last, limit - len(first) - len(joint))
     room = limit - len(first) - (len(joint) + len(last) if last else 0)
-    said = " ".join(_with_others(first, [text for _, text in requests if text != last], room))
-    return shortened(joint.join(filter(None, (said, last))), limit)
+    requested = " ".join(_with_others(first, [text for _, text in requests if text != last], room))
+    return shortened(joint.join(filter(None, (requested, last))), limit)
 
 
 _TELLS = 3

@@ -18,7 +18,7 @@ from memctl.core.sensitive import MASK
 from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
 from memctl.extraction.service import Extraction, Reading
-from memctl.sessions.windows import Windows
+from memctl.sessions.stored import StoredSessions
 from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # imported here, the rules of episodes would slow down the start of every command
@@ -60,7 +60,7 @@ def _from(made: Memory, messages: Sequence[Message]) -> Memory:
     return replace(made, metadata={**made.metadata, SAID: [*dict.fromkeys((ids[0], ids[-1]))]}) if ids else made
 
 
-class Learning(Windows):
+class Learning(StoredSessions):
     """Learns from the queue."""
 
     def waiting(self) -> list[tuple[str, str]]:
@@ -129,10 +129,10 @@ class Learning(Windows):
         if not spoken:
             return _Read(queued)
         enough = queued.reason == EVICTED or len(spoken) >= self._engine.settings.session_least_messages
-        told = [message for message in messages if not steers(message.text)]
-        draft, notes = self._draft(told, use_model) if enough and episodes.spoken(told) else (None, ())
+        reported = [message for message in messages if not steers(message.text)]
+        draft, notes = self._draft(reported, use_model) if enough and episodes.spoken(reported) else (None, ())
         facts = self._facts(spoken, queued.at, use_model)
-        record = draft and episodes.memory_of(draft, told, queued.queue_id, queued.session_id, queued.at)
+        record = draft and episodes.memory_of(draft, reported, queued.queue_id, queued.session_id, queued.at)
         episode = self._engine.completed(_from(record, messages), now) if record else None
         return _Read(queued, facts, episode, (*notes, *(facts.notes if facts else ())))
 

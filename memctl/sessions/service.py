@@ -15,7 +15,7 @@ from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlEr
 from memctl.sessions.compacting import Compacting
 from memctl.sessions.learning import Learned, Learning
 from memctl.sessions.state import MEMORY, in_run, is_needed, messages_of, with_messages
-from memctl.sessions.windows import MAIN, identified
+from memctl.sessions.stored import MAIN, identified
 
 if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
     from memctl.sessions.conversation import Conversation
@@ -184,7 +184,7 @@ class Sessions(Compacting, Learning):
         """
 
         def begin(before: Session) -> tuple[Session, None]:
-            if before.digest:
+            if before.stored:
                 raise ConflictError(f"session {session_id!r} exists", hint="`memctl session list` shows all.")
             return before.with_component(MEMORY, {"messages": []}), None
 

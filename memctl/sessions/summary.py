@@ -6,13 +6,13 @@ and the state of the task.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 from memctl.core.messages import ASSISTANT, SYSTEM, TOOL, USER, Count, Message
+from memctl.core.plain_json import as_text
 from memctl.core.tagged import as_json
 from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
@@ -124,7 +124,7 @@ def _summarizable(message: Message) -> str:
     """The parts of a message that a summary can use: text, tool calls, the beginnings of results."""
     if message.role == SYSTEM:
         return ""
-    calls = [f"{call.name}({shortened(_compact(call.input), 120)})" for call in message.calls]
+    calls = [f"{call.name}({shortened(as_text(call.input), 120)})" for call in message.calls]
     results = [shortened(result.output, 200) for result in message.results]
     return "\n".join([message.text, *calls, *results])
 
@@ -149,10 +149,14 @@ def prompt(previous: str, replaced: Sequence[Message], budget: int) -> list[dict
     return conversation(SUMMARY_TASK.format(limit=budget), as_json("conversation", about))
 
 
-def as_data(messages: Sequence[Message], longest: int = 2_000) -> list[dict[str, str]]:
+LONGEST_IN_PROMPT = 2_000
+"""Characters of a message in a prompt."""
+
+
+def as_data(messages: Sequence[Message]) -> list[dict[str, str]]:
     """Messages in the form for prompts, shortened."""
     texts = [(message.role, _summarizable(message)) for message in messages]
-    return [{"role": role, "text": shortened(text, longest)} for role, text in texts if text]
+    return [{"role": role, "text": shortened(text, LONGEST_IN_PROMPT)} for role, text in texts if text]
 
 
 def from_model(answer: Any, previous: str, replaced: Sequence[Message], budget: int, count: Count) -> str:
@@ -163,13 +167,9 @@ def from_model(answer: Any, previous: str, replaced: Sequence[Message], budget: 
     """
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError("it is empty")
-    source = "\n".join([previous, *(m.full_text + _compact([c.input for c in m.calls]) for m in replaced)])
+    source = "\n".join([previous, *(m.full_text + as_text([c.input for c in m.calls]) for m in replaced)])
     lines = (line.strip() for line in answer.splitlines() if line.strip())
     text = "\n".join([HEADS[language_of(answer)], *lines])
     if count(text) > budget or invents_numbers(answer, source) or not content_words(answer) & content_words(source):
         raise ValueError("it is too long, has a number of its own, or is about something else")
     return text
-
-
-def _compact(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

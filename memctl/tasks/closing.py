@@ -21,7 +21,7 @@ from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
-from memctl.sessions.windows import MAIN
+from memctl.sessions.stored import MAIN
 from memctl.storage.ports.view import View
 from memctl.strategies.failures import Failure, failure
 from memctl.strategies.recording import Recorded, prepared, recorded

@@ -18,7 +18,7 @@ from memctl.core.session import Session
 from memctl.core.text.language import language_of
 from memctl.errors import ConflictError, NotFoundError, UsageError
 from memctl.sessions.state import noting_task, task_of, with_task
-from memctl.sessions.windows import MAIN
+from memctl.sessions.stored import MAIN
 from memctl.storage.ports.view import View
 from memctl.tasks.closing import Closed
 from memctl.tasks.explaining import Explaining

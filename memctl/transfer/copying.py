@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from memctl import config, stores
-from memctl.core.carried import Carried, digests
+from memctl.core.carried import Carried, Noted, noted
 from memctl.core.names import check_user_name
 from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
 from memctl.storage.files import carrying, staging
@@ -51,7 +51,7 @@ def copy_store(
     source: str | Path, target: str | Path, users: Sequence[str] = (), *, environment: Mapping[str, str] = os.environ
 ) -> list[Copied]:
     """Copy users, by default all, and the settings, from one folder or database into another: see `copy`."""
-    here, there = (stores.named(place, environment, Path.cwd()) for place in (source, target))
+    here, there = (stores.named(place, environment) for place in (source, target))
     copied = copy(here, there, users)
     copy_settings(here, there)
     return copied
@@ -77,10 +77,8 @@ def copy(
         raise NotFoundError(f"{source.name} has no users to copy", hint="`memctl user list` shows those of a store.")
     if not target.exists():
         target.prepare()
-    there = [name for name in names if not _is_free(target, name)]
-    for name in there:
-        _need_same(source, target, name)
-    return [_copied(source, target, name, progress, name not in there) for name in names]
+    there = {name: _compared(source, target, name) for name in names if not _is_free(target, name)}
+    return [there.get(name) or _copied(source, target, name, progress) for name in names]
 
 
 def copy_settings(source: Store, target: Store) -> Settings:
@@ -95,21 +93,26 @@ def copy_settings(source: Store, target: Store) -> Settings:
     return Settings(tuple(names if own != given else ()))
 
 
-def _copied(source: Store, target: Store, name: str, progress: Callable[[str], object], new: bool) -> Copied:
+def _copied(source: Store, target: Store, name: str, progress: Callable[[str], object]) -> Copied:
     progress(name)
     with _held(source, name) as carried:
-        known = digests(carried)
-        if new:
-            _write(target, name, carried, known)
-        sizes = [len(file.data) for file in carried.files()]
-        left_out = tuple(carried.left_out) if isinstance(carried, CarriedFolder) else ()
-        return Copied(name, len(sizes), sum(sizes), len(carried.log().operations), left_out, new)
+        source_data = Noted(carried)
+        _write(target, name, source_data)
+        return _report(name, source_data, new=True)
 
 
-def _need_same(source: Store, target: Store, name: str) -> None:
+def _compared(source: Store, target: Store, name: str) -> Copied:
+    """A user who is in the target already, with the same data."""
     with _held(source, name) as here, _held(target, name) as there:
-        if digests(here) != digests(there):
+        source_data = noted(here)
+        if source_data.digests != noted(there).digests:
             raise _other_data(target, name)
+        return _report(name, source_data, new=False)
+
+
+def _report(name: str, data: Noted, *, new: bool) -> Copied:
+    left_out = tuple(data.carried.left_out) if isinstance(data.carried, CarriedFolder) else ()
+    return Copied(name, len(data.sizes), sum(data.sizes), data.operations, left_out, new)
 
 
 def _other_data(target: Store, name: str) -> RefusedError:
@@ -148,23 +151,23 @@ def _is_free(store: Store, name: str) -> bool:
     return rows.is_empty(Database(store.connections, check_user_name(name)))
 
 
-def _write(target: Store, name: str, carried: Carried, known: dict[str, bytes]) -> None:
+def _write(target: Store, name: str, data: Noted) -> None:
     if isinstance(target, FolderStore):
-        _write_folder(target, name, carried, known)
+        _write_folder(target, name, data)
     else:
-        _write_rows(target, name, carried, known)
+        _write_rows(target, name, data)
 
 
-def _write_folder(target: FolderStore, name: str, carried: Carried, known: dict[str, bytes]) -> None:
+def _write_folder(target: FolderStore, name: str, data: Noted) -> None:
     with staging.stage(target.root) as stage:
         made = UserFolder(stage / name)
-        carrying.write(made, carried.files(), carried.log())
-        _compare(known, CarriedFolder(made))
+        carrying.write(made, data.files(), data.log())
+        _compare(data, CarriedFolder(made))
         staging.complete(made)
         staging.put_in_place(made.root, UserFolder(target.root / name), _other_data(target, name))
 
 
-def _write_rows(target: DatabaseStore, name: str, carried: Carried, known: dict[str, bytes]) -> None:
+def _write_rows(target: DatabaseStore, name: str, data: Noted) -> None:
     from memctl.storage.postgres import carrying as rows
     from memctl.storage.postgres.transactions import LOCKED, Database
 
@@ -174,17 +177,17 @@ def _write_rows(target: DatabaseStore, name: str, carried: Carried, known: dict[
         db.rows("SELECT FROM users WHERE user_id = $1 FOR UPDATE", name)
         if not rows.is_empty(db):
             raise _other_data(target, name)
-        rows.write(db, carried.files(), carried.log())
-        _compare(known, rows.CarriedRows(db))
+        rows.write(db, data.files(), data.log())
+        _compare(data, rows.CarriedRows(db))
 
 
-def _compare(known: dict[str, bytes], copy: Carried) -> None:
+def _compare(data: Noted, copy: Carried) -> None:
     """Check that a copy holds what was to be copied.
 
     Raises:
         StorageError: it does not.
     """
-    found = digests(copy)
-    if differing := sorted(path for path in known | found if known.get(path) != found.get(path)):
+    known, copied = data.digests, noted(copy).digests
+    if differing := sorted(path for path in known | copied if known.get(path) != copied.get(path)):
         hint = "Nothing was copied. Please report it, with this file's name."
         raise StorageError(f"the copy of {differing[0]!r} differs from the original", hint=hint)

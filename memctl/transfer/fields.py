@@ -14,6 +14,13 @@ from memctl.core.models import Memory
 SOURCE = "import"
 """`source` of a memory created by another tool."""
 
+READABLE = (
+    "This can be imported: lines of JSON with `text` or `content`, a memory.json, a folder of Markdown notes, an "
+    "export of mem0 or of the MCP memory server. From a conversation, `memctl add --extract FILE` learns about the "
+    "user; `memctl knowledge add FILE` keeps a text to look things up in."
+)
+"""The hint for what is in no known format: what is, and what else can be done with a text."""
+
 
 class Item(NamedTuple):
     """A parsed memory, its Markdown, the front matter of the Markdown, and the names of the given fields (None if

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +18,7 @@ from memctl.core.models import Memory, Problem
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
 from memctl.storage.files import atomic
 from memctl.transfer import foreign, jsontext, notes, records
-from memctl.transfer.fields import Item
+from memctl.transfer.fields import READABLE, Item
 from memctl.transfer.jsontext import Entry
 
 AUTO = "auto"
@@ -31,10 +32,14 @@ STANDARD_INPUT = "<stdin>"
 _LISTS = ("memories", "results", "entities", "relations")
 """Top-level lists of a document that may have items to import."""
 
+_LIST = re.compile(rb"\[\s*[\[{\"\]]")
+"""A list of JSON; a chat may begin with a time in brackets."""
+
 _SAMPLE = 20
 """Lines examined to distinguish lines with errors from a document."""
 
 _HINT = f"Formats: {', '.join(FORMS)}. Name one with --format."
+
 
 Make = Callable[[Any, datetime | None], Sequence[Item]]
 
@@ -43,7 +48,8 @@ Make = Callable[[Any, datetime | None], Sequence[Item]]
 class Imported:
     """The contents of a file.
 
-    form: one of `FORMS`.
+    Args:
+        form: one of `FORMS`.
         memories: `memory_id` is empty if the store should generate one.
         details: the Markdown of memories, by position in `memories`.
         fronts: the front matter of that Markdown, if it has more than memctl writes.
@@ -132,7 +138,7 @@ def _values(data: bytes, form: str, path: str) -> tuple[str, Iterable[Entry]]:
 def _is_document(data: bytes) -> bool:
     """Whether the data is one JSON value rather than one per line."""
     if not data.startswith(b"{"):
-        return data.startswith(b"[")
+        return _LIST.match(data) is not None
     first, _, rest = data.partition(b"\n")
     value = _value(first)
     if isinstance(value, dict):
@@ -184,8 +190,8 @@ def _form_of(entries: Iterable[Entry], path: str) -> tuple[str, Iterable[Entry]]
             return shape, chain(seen, rest)
     if not seen:
         return MEMCTL, seen
-    reason = seen[0].problem or "is in an unknown format"
-    raise InvalidDataError(reason, path=path, line=seen[0].line, hint=_HINT)
+    first = seen[0]
+    raise InvalidDataError(first.problem or "is in an unknown format", path=path, line=first.line, hint=READABLE)
 
 
 def _shape(value: Any) -> str:

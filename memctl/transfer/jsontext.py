@@ -18,7 +18,6 @@ LARGEST = 16 * 1024 * 1024
 DEEPEST = 100
 """Levels of nesting in one value. Python's own limit is higher but varies, and writing needs more stack."""
 
-_SPACE = re.compile(r"[ \t\r\n]*")
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DOCUMENT_HINT = "Correct the file by hand; nothing was imported."

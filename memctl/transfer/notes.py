@@ -21,7 +21,7 @@ from memctl.core.models import Memory
 from memctl.core.text.shortening import shortened
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError
 from memctl.storage.files import atomic
-from memctl.transfer.fields import SOURCE, Item, about, category_of, others, short_hash
+from memctl.transfer.fields import READABLE, SOURCE, Item, about, category_of, others, short_hash
 from memctl.transfer.jsontext import LARGEST, Entry, fault
 
 _LONGEST_SUMMARY = 300
@@ -96,7 +96,7 @@ def read(source: Path) -> Iterator[NoteFile]:
         raise NotFoundError(f"no folder {source}")
     paths = sorted(_markdown_files(source))
     if not paths:
-        raise NotFoundError(f"no Markdown files in {source}")
+        raise NotFoundError(f"no Markdown files in {source}", hint=READABLE)
     for path in paths:
         yield _read(path, path.relative_to(source).as_posix())
 

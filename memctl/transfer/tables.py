@@ -84,14 +84,14 @@ def _episode(row: Row, now: datetime | None) -> Memory:
     outcome = OUTCOMES.get(str(row.get("outcome")), row.get("outcome"))
     about = ("trigger_type", "trigger_summary", "task_description", "approach", "steps", "outcome_summary", "target",
              "key_decisions", "lessons", "tools_used", "user_feedback")  # fmt: skip
-    told = {name: row[name] for name in about if row.get(name)}
+    described = {name: row[name] for name in about if row.get(name)}
     return _memory(
         "episodes", row, now, (*known, *about, "outcome", "created_at"),
-        content=_told(row, "trigger_summary", "task_description", "outcome_summary"), kind=kinds.EPISODE,
+        content=_sentences(row, "trigger_summary", "task_description", "outcome_summary"), kind=kinds.EPISODE,
         category="work", importance=_number(row, "importance", 0.5), tags=tuple(_texts(row, "tags")),
         pinned=row.get("pinned") is True, access_count=int(_number(row, "access_count", 0, most=2**31)),
         last_accessed_at=time_of(row, "last_accessed_at"), occurred_at=time_of(row, "created_at"),
-        metadata=told | ({"outcome": outcome} if outcome else {}),
+        metadata=described | ({"outcome": outcome} if outcome else {}),
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def _task(row: Row, now: datetime | None) -> Memory:
              "steps": row.get("steps"), "context": row.get("context"), "outcome": outcome}  # fmt: skip
     return _memory(
         "task_states", row, now, (*known, "started_at", "updated_at"),
-        content=_told(row, "original_request", "summary"), kind=kinds.EPISODE, category="work",
+        content=_sentences(row, "original_request", "summary"), kind=kinds.EPISODE, category="work",
         importance=0.9 if outcome == "failure" else 0.8, occurred_at=time_of(row, "updated_at"),
         created_at=time_of(row, "started_at"), metadata=about,
     )  # fmt: skip
@@ -161,7 +161,7 @@ def _id(row: Row) -> str:
     return str(value)
 
 
-def _told(row: Row, *names: str) -> str:
+def _sentences(row: Row, *names: str) -> str:
     """The columns as sentences, each once."""
     texts = [" ".join(str(row[name]).split()) for name in names if row.get(name)]
     if not texts:

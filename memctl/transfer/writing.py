@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from memctl.core.formats import codec, document
 from memctl.core.models import Memory
 from memctl.errors import InvalidDataError
+from memctl.storage.files import edit
 from memctl.transfer.records import DETAIL, FRONT
 
 
@@ -44,12 +45,7 @@ def to_documents_form(memories: Iterable[Memory], user_id: str) -> str:
     Raises:
         InvalidDataError: as `to_jsonl`.
     """
-    records = [_block(memory) for memory in memories]
-    empty = document.empty(user_id).decode()
-    if not records:
-        return empty
-    head = empty[: empty.rindex("[") + 1]
-    return f"{head}\n    " + ",\n    ".join(records) + "\n  ]\n}\n"
+    return edit.rebuilt(document.header_of(user_id), (_block(memory).encode() for memory in memories)).decode()
 
 
 def _block(memory: Memory) -> str:

@@ -28,6 +28,7 @@ from memctl.store import MemoryStore
 from memctl.web import guard, moments, undoing
 from memctl.web.asking import Action, Asked, Done, Page, Shown, address
 from memctl.web.checks import Checks
+from memctl.web.digests import Digests
 from memctl.web.guard import Door, Keys, Refusal
 from memctl.web.moments import Pasts
 from memctl.web.pool import Pool
@@ -54,6 +55,7 @@ class Site:
     user: str
     read_only: bool = False
     pasts: Pasts = field(default_factory=Pasts)
+    digests: Digests = field(default_factory=Digests)
 
     def asked(self, request: Request, store: MemoryStore) -> Asked:
         """The request as pages take it."""
@@ -65,8 +67,9 @@ class Site:
         moment = moments.read((params.get("as_of") or [""])[-1], now)
         stamp, made = store.engine.storage.stamp(), self.checks.generation
         return Asked(
-            store, self.checks, self.pasts, params, request.path_params, moment, now, stamp, made, self.read_only
-        )
+            store, self.checks, self.pasts, self.digests, params, request.path_params, moment, now, stamp, made,
+            self.read_only,
+        )  # fmt: skip
 
 
 def application(site: Site) -> App:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from memctl.errors import quoted
 from memctl.history.states import Past
 from memctl.store import MemoryStore
 from memctl.web.checks import Checks, Result
+from memctl.web.digests import Digests
 from memctl.web.moments import Moment, Pasts
 
-PATIENCE = 0.04
-"""Seconds that a page waits for a check; with few memories that is enough for all of them."""
+T = TypeVar("T")
+
+PATIENCE = 0.03
+"""Seconds that a page waits for checks, all together; with few memories that is enough for all of them."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,13 @@ class Asked:
         path: the parts of the path that name something.
         stamp: of the memories as they are now.
         generation: how many results the checks had when the page was begun.
+        patience_ends: when the page no longer waits for checks, by the clock of `time.monotonic`.
     """
 
     store: MemoryStore
     checks: Checks
     pasts: Pasts
+    digests: Digests
     params: Mapping[str, Sequence[str]]
     path: Mapping[str, str]
     moment: Moment
@@ -39,6 +45,7 @@ class Asked:
     stamp: str
     generation: int = 0
     read_only: bool = False
+    patience_ends: float = field(default_factory=lambda: monotonic() + PATIENCE)
 
     @property
     def seen(self) -> str:
@@ -59,9 +66,13 @@ class Asked:
         text = self.one(name)
         return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 10 else missing
 
-    def check(self, name: str, wait: float = PATIENCE) -> Result:
+    def check(self, name: str) -> Result:
         """The newest result of a check."""
-        return self.checks.get(name, self.stamp, wait)
+        return self.checks.get(name, self.stamp, max(0.0, self.patience_ends - monotonic()))
+
+    def digest(self, make: Callable[[], T], *key: Hashable) -> T:
+        """What was read from the log for this purpose; it is read again once the memories have changed."""
+        return self.digests.get((self.stamp, self.moment, *key), make)
 
     def past(self) -> Past | None:
         """The memories of the moment that is looked at, as the log or git tells them; None for the present, or where

@@ -26,25 +26,56 @@ CHANGED = 50
 class Row:
     """An operation in the list: what it did, whether it was undone, and how many undos take it back."""
 
-    operation: Operation
+    op: str
+    command: str
+    at: str
     event: Event | None
     undone: bool
     depth: int
 
 
+@dataclass(frozen=True)
+class Listed:
+    """The newest operations.
+
+    Args:
+        further: whether there are older ones.
+        undo, redo: the operations that these would revert; empty where there is none.
+        redo_of: the command that `redo` would do again.
+        trimmed: whether older ones were removed from the log.
+    """
+
+    rows: Sequence[Row]
+    further: bool
+    undo: str
+    redo: str
+    redo_of: str
+    trimmed: bool
+
+
 def values(asked: Asked) -> Mapping[str, Any]:
     """The values of the list, the newest first."""
     wanted = asked.number("show", LISTED, MOST)
-    operations = _operations(asked, wanted + 1)
-    known = stacks.stacks(operations, MAINTENANCE)
+    listed = asked.digest(lambda: _listed(asked, wanted), "history", wanted)
     return {
-        "rows": _rows(operations[-wanted:], known), "further": len(operations) > wanted, "wanted": wanted,
-        "first_undo": known.done[-1].operation.op if known.done else "",
-        "first_redo": known.undone[-1].operation.op if known.undone else "",
-        "redo_of": known.undone[-1].origin.command if known.undone else "",
-        "trimmed": asked.store.engine.storage.operations_trimmed, "commits": _commits(asked.store),
+        "rows": listed.rows, "further": listed.further, "wanted": wanted,
+        "first_undo": listed.undo, "first_redo": listed.redo, "redo_of": listed.redo_of,
+        "trimmed": listed.trimmed, "commits": _commits(asked.store),
         "command": "memctl log; memctl undo; memctl redo",
     }  # fmt: skip
+
+
+def _listed(asked: Asked, wanted: int) -> Listed:
+    operations = _operations(asked, wanted + 1)
+    known = stacks.stacks(operations, MAINTENANCE)
+    return Listed(
+        _rows(operations[-wanted:], known),
+        len(operations) > wanted,
+        known.done[-1].operation.op if known.done else "",
+        known.undone[-1].operation.op if known.undone else "",
+        known.undone[-1].origin.command if known.undone else "",
+        asked.store.engine.storage.operations_trimmed,
+    )
 
 
 def _operations(asked: Asked, newest: int) -> list[Operation]:
@@ -57,7 +88,7 @@ def _rows(operations: Sequence[Operation], known: Stacks) -> list[Row]:
     undone = {step.origin.op for step in (*known.undone, *known.lost)}
     depths = {step.operation.op: depth for depth, step in enumerate(reversed(known.done), 1)}
     return [
-        Row(each, timeline.of_operation(each), each.op in undone, depths.get(each.op, 0))
+        Row(each.op, each.command, each.at, timeline.of_operation(each), each.op in undone, depths.get(each.op, 0))
         for each in reversed(operations)
     ]
 

@@ -48,7 +48,8 @@ class Value:
 class Step:
     """What an operation did to the record."""
 
-    operation: Operation
+    op: str
+    command: str
     at: datetime
     verb: str
     change: RecordChange | None
@@ -182,21 +183,26 @@ def _receipts(asked: Asked, memory: Memory) -> list[Receipt]:
 def history(asked: Asked) -> Mapping[str, Any]:
     """The values of the piece that tells what was done to a memory, the newest first."""
     memory_id = asked.store.engine.findable(asked.path["memory_id"])
-    operations = asked.store.history.operations(memory_id)
-    steps = [*_steps(operations, memory_id)][::-1]
+    steps = asked.digest(lambda: _steps(asked.store, memory_id), "history of", memory_id)
     memory = asked.store.engine.view().get(memory_id)
     logged = any(step.verb == LEARNED for step in steps)
     written = memory.created_at if memory and not logged else None  # before the log of this machine begins
     return {"steps": steps, "written": written, "memory_id": memory_id}
 
 
-def _steps(operations: Sequence[Operation], memory_id: str) -> Iterator[Step]:
+def _steps(store: MemoryStore, memory_id: str) -> list[Step]:
+    """The newest first."""
+    return [*_changes(store.history.operations(memory_id), memory_id)][::-1]
+
+
+def _changes(operations: Sequence[Operation], memory_id: str) -> Iterator[Step]:
     for operation in operations:
         step = next(each for each in operation.records if each.memory_id == memory_id)
         before, after = (text.encode() if text is not None else None for text in (step.before, step.after))
         change = differences.record(memory_id, before, after)
         told = tuple(each for each in change.fields if each.name != "updated_at") if change else ()
-        yield Step(operation, past.made(operation), verb_of(step), replace(change, fields=told) if change else None)
+        kept = replace(change, fields=told) if change else None
+        yield Step(operation.op, operation.command, past.made(operation), verb_of(step), kept)
 
 
 def version_of(asked: Asked) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Set
 from datetime import datetime, timedelta
 from functools import cache
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,14 @@ def _environment() -> Environment:
         "json_text": plain.json_text, "told": told, "coded": coded, "counted": plain.counted,
         "comma": lambda number: f"{number:,}",
     }  # fmt: skip
-    environment.globals |= {"address": address, "charts": charts, "marks": marks, "LONG": LONG}
+    environment.globals |= {"address": address, "charts": charts, "marks": marks, "LONG": LONG, "static": static}
     return environment
+
+
+@cache
+def static(name: str) -> str:
+    """The address of a file of the page's own: another one when the file changes, because browsers keep it for long."""
+    return f"/static/{name}?{blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()}"
 
 
 def short(text: str, limit: int = SHORT) -> str:

@@ -17,7 +17,7 @@ from memctl.core.receipts import Receipt
 from memctl.core.selection import Selection
 from memctl.history import past
 from memctl.store import MemoryStore
-from memctl.web.asking import address, memory_path
+from memctl.web.asking import Asked, address, memory_path
 from memctl.web.moments import Moment
 
 OPERATIONS, RECORDS, QUESTIONS = 40, 40, 15
@@ -48,18 +48,24 @@ class Event:
     note: str = ""
 
 
-def days(store: MemoryStore, moment: Moment, limit: int) -> list[tuple[str, list[Event]]]:
+def days(asked: Asked, limit: int) -> list[tuple[str, list[Event]]]:
     """The last events by day, as far as log, records and receipts tell."""
-    until = moment.time
-    operations = [op for op in _operations(store, until) if op.command != MAINTENANCE or op.records]
-    first = min((past.made(op) for op in operations), default=None)
+    until = asked.moment.time
     events = [
-        *(event for op in operations if (event := of_operation(op))),
-        *(event for event in of_records(store, moment) if first is None or event.at < first),
-        *map(_of_receipt, store.engine.storage.receipts.newest(QUESTIONS)),
+        *asked.digest(lambda: _of_log_and_records(asked.store, asked.moment), "timeline"),
+        *map(_of_receipt, asked.store.engine.storage.receipts.newest(QUESTIONS)),
     ]
     kept = sorted((e for e in events if until is None or e.at <= until), key=lambda e: e.at, reverse=True)[:limit]
     return [(day, list(some)) for day, some in groupby(kept, key=lambda event: f"{event.at:%Y-%m-%d}")]
+
+
+def _of_log_and_records(store: MemoryStore, moment: Moment) -> list[Event]:
+    operations = [op for op in _operations(store, moment.time) if op.command != MAINTENANCE or op.records]
+    first = min((past.made(op) for op in operations), default=None)
+    return [
+        *(event for op in operations if (event := of_operation(op))),
+        *(event for event in of_records(store, moment) if first is None or event.at < first),
+    ]
 
 
 def _operations(store: MemoryStore, until: datetime | None) -> list[Operation]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.conflicts.contradictions import Contradiction
-from memctl.conflicts.service import OpenConflicts
+from memctl.conflicts.service import OpenConflicts, noted_in
 from memctl.core.models import CANDIDATE, Filters
 from memctl.core.selection import Selection
 from memctl.doctor import repairing
@@ -59,8 +59,9 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "pending": any(each.pending for each in lists),
         "looked_for": [_SOUGHT[each.name] for each in lists if each.pending and not each.total],
         "opened": opened,
-        "days": timeline.days(asked.store, asked.moment, EVENTS),
+        "days": timeline.days(asked, EVENTS),
         "version": lambda memory: version(asked.store, memory.memory_id),
+        "one_value": _one_value,
         "command": "memctl log" if asked.moment.past else "memctl log; memctl conflicts; memctl list --candidates",
     }
 
@@ -76,7 +77,8 @@ def _conflicts(asked: Asked, most: int) -> Waiting:
     result = asked.check("conflicts")
     opened: OpenConflicts = result.value or OpenConflicts()
     found: list[Any] = [each for each in opened.found if _stands(asked, each)]
-    found += [*opened.noted, *opened.messages]
+    noted = noted_in(asked.store.engine.view())
+    found += [*(each for each in opened.noted if each in noted), *opened.messages]
     return _waiting(
         "conflicts", "These contradict each other", found[:most], len(found), "memctl conflicts", result, asked
     )
@@ -86,6 +88,12 @@ def _stands(asked: Asked, contradiction: Contradiction) -> bool:
     """Whether both memories are still as they were when they were compared."""
     pair = contradiction.first, contradiction.second
     return all(asked.store.engine.view().get(memory.memory_id) == memory for memory in pair)
+
+
+def _one_value(contradiction: Contradiction) -> bool:
+    """Whether both are values of one fact with a key, so that they cannot both be true at one time."""
+    older, newer = contradiction.first, contradiction.second
+    return bool(older.key) and (older.category, older.key) == (newer.category, newer.key)
 
 
 def _waiting(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.agent.memory import AgentMemory
-from memctl.context import history
+from memctl.context import history, turns
 from memctl.context.anthropic import converted
 from memctl.context.cut import Cutter, cost
 from memctl.context.tokens import estimate
@@ -182,13 +182,13 @@ MESSAGE = st.one_of(
 @given(st.lists(MESSAGE, max_size=14), st.sampled_from([0, 20, 80, 300, 2_000, 100_000]), st.sampled_from(["en", "zh"]))
 def test_any_history_is_brought_into_form(messages: list[Mapping[str, Any]], limit: int, language: str):
     cutter = Cutter(estimate, lambda text: f"main/{abs(hash(text)):032x}"[:37], language)
-    done = history.fitted(history.groups(messages, language), limit, cutter)
+    done = history.fitted(turns.groups(messages, language), limit, cutter)
     assert message_rules.openai(done.messages) == []
     assert message_rules.anthropic(converted(done.messages, language)) == []
     assert sum(cost(message, estimate) for message in done.messages) <= limit
     assert set(done.left_out) <= set(range(len(messages)))
-    if done.messages and done.messages == history.fitted(history.groups(messages, language), 10**9, cutter).messages:
-        again = history.fitted(history.groups(done.messages, language), 10**9, cutter)
+    if done.messages and done.messages == history.fitted(turns.groups(messages, language), 10**9, cutter).messages:
+        again = history.fitted(turns.groups(done.messages, language), 10**9, cutter)
         assert again.messages == done.messages, "what is in form stays as it is"
 
 

@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright
 
 from memctl import MemoryStore, open_store
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = "2026-10-28T12:00:00Z"
 WIDTHS = (400, 1000, 1600)
+MEMCTL = Path(sys.executable).parent / "memctl"
 
 
 @dataclass
@@ -51,8 +52,7 @@ def sample(root: Path) -> Path:
 @contextmanager
 def serving(root: Path, user: str, *options: str) -> Iterator[Served]:
     """Run `memctl web`, and end it with Ctrl-C."""
-    memctl = Path(sys.executable).parent / "memctl"
-    command = [str(memctl), "--json", "--store", str(root), "--user", user, "web", "--no-open", "--port", "0", *options]
+    command = [str(MEMCTL), "--json", "--store", str(root), "--user", user, "web", "--no-open", "--port", "0", *options]
     environment = os.environ | {"MEMCTL_NOW": NOW}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     assert process.stdout
@@ -125,6 +125,12 @@ class Visitor:
     def _request(self, url: str) -> None:
         if not url.startswith((self.served.origin + "/", "data:image/", "about:")):
             self.problems.append(f"a request to {url}")
+
+
+def click(button: Locator) -> None:
+    """Click, and wait until the server has answered, so that the store has what was done."""
+    with button.page.expect_response(lambda answer: answer.request.method == "POST"):
+        button.click()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 from memctl import open_store
 from memctl.core.models import Memory
 
-from .driving import Served, Visitor
+from .driving import Served, Visitor, click
 
 NUTS = "mem_20250111_3f4b7ca5e3de"
 
@@ -120,15 +120,15 @@ def test_two_tabs_edit_one_memory(serve: Callable[..., Served], visit: Callable[
         page.goto(f"{served.origin}/edit/{NUTS}")
     first.get_by_label("What is believed").fill("The first tab")
     second.get_by_label("What is believed").fill("The second tab")
-    first.get_by_role("button", name="Save").click()
+    click(first.get_by_role("button", name="Save"))
     expect(first.locator("h1")).to_contain_text("The first tab")
     expect(second.locator("#alert")).to_contain_text("changed elsewhere")  # by itself
     expect(second.get_by_label("What is believed")).to_have_value("The second tab")
-    second.get_by_role("button", name="Save").click()
+    click(second.get_by_role("button", name="Save"))
     expect(second.locator(".both")).to_contain_text("The first tab")
     with served.store() as store:
         assert store.get(NUTS).content == "The first tab"
-        second.get_by_role("button", name="Save mine").click()
+        click(second.get_by_role("button", name="Save mine"))
         expect(second.locator("h1")).to_contain_text("The second tab")
         expect(first.locator("h1")).to_contain_text("The second tab")  # by itself
         assert store.get(NUTS).content == "The second tab"
@@ -146,12 +146,12 @@ def test_a_change_behind_the_page_appears_within_two_seconds(
     page.keyboard.press("j")
     with served.store() as store:
         store.add("Alice sneezes near cats", tags=("allergy",))
-        expect(page.locator(".belief")).to_have_count(4, timeout=5000)
+        expect(page.locator(".belief")).to_have_count(4, timeout=2000)
         expect(page.locator("[data-item]").nth(1)).to_be_focused()
         page.goto(f"{served.origin}/memory/{NUTS}")
         memory = store.get(NUTS)
         store.put(replace(memory, content="An agent has changed this"), expected=memory)
-        expect(page.locator("h1")).to_contain_text("An agent has changed this", timeout=5000)
+        expect(page.locator("h1")).to_contain_text("An agent has changed this", timeout=2000)
 
 
 def test_a_server_that_is_killed(serve: Callable[..., Served], visit: Callable[..., Visitor]) -> None:
@@ -196,9 +196,9 @@ def test_a_stranger_finds_corrects_and_undoes(serve: Callable[..., Served], visi
     page.locator(".turn:target .learned a").click()
     page.get_by_role("link", name="Edit", exact=True).click()
     page.get_by_label("What is believed").fill("Alice is allergic to cashews alone.")
-    page.get_by_role("button", name="Save").click()
+    click(page.get_by_role("button", name="Save"))
     expect(page.locator("h1")).to_contain_text("cashews alone")
-    page.get_by_role("button", name="Undo").click()
+    click(page.get_by_role("button", name="Undo"))
     expect(page.locator("h1")).to_contain_text("Alice is allergic to tree nuts")
     with served.store() as store:
         assert store.get(NUTS).content.startswith("Alice is allergic to tree nuts")

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 
 from memctl.cli.main import main
@@ -183,6 +184,11 @@ class Memctl:
         """Add a memory; returns its id."""
         return self("add", "--json", *options, "--", text).done().json["memory"]["memory_id"]
 
+    def never_indexed(self) -> None:
+        """Take the indexes away, as where nothing has asked yet."""
+        for index in self.store.glob("*/.memctl/cache"):
+            shutil.rmtree(index)
+
     def memory(self, memory_id: str) -> dict[str, Any]:
         """A memory as `show --json` gives it."""
         return self("show", "--json", memory_id).done().json[0]
@@ -245,11 +251,23 @@ def program() -> Path:
     return answering.program()
 
 
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, copies.Inodes]:
+    """The sample store with its indexes, which takes ten times as long to make as to copy; and its inodes."""
+    root = tmp_path_factory.mktemp("sample")
+    shutil.copytree(SAMPLE_STORE, root / "store")
+    for user in ("alice", "xiaolin"):
+        tool = Memctl(root, user)
+        tool("sync").done()
+        copies.settle(tool.folder / copies.INDEX)
+    return tool.store, copies.inodes(tool.store)
+
+
 @pytest.fixture
-def memctl(tmp_path: Path, program: Path) -> Memctl:
+def memctl(tmp_path: Path, program: Path, sample: tuple[Path, copies.Inodes]) -> Memctl:
     """`memctl` as alice in a copy of the sample store."""
     tool = Memctl(tmp_path, program=program)
-    shutil.copytree(SAMPLE_STORE, tool.store)
+    copies.copy(sample[0], tool.store, sample[1])
     return tool
 
 

@@ -66,6 +66,7 @@ def test_a_second_id(memctl: Memctl) -> None:
 
 def test_ids_in_a_store_that_was_never_asked(memctl: Memctl) -> None:
     """A fresh clone has no index yet."""
+    memctl.never_indexed()
     assert completed(memctl, "show", "mem_20250108_2383") == ["mem_20250108_23832b8ff6b7"]
 
 

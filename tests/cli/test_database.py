@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Database
+from conftest import TEMPLATE, Database
+from databases import Databases
 from loading import load
 
 from memctl import open_store
-from memctl.storage.postgres import address
+from memctl.storage.postgres import address, connecting
 
 from .conftest import SAMPLE_STORE, Memctl, Outcome
 from .test_transcripts import TRANSCRIPTS, UPDATE
@@ -56,13 +57,16 @@ class InDatabase(Memctl):
     """`memctl` in a database that holds the sample store; xiaolin shares with alice."""
 
     def use(self, database: Database) -> None:
-        shutil.copytree(SAMPLE_STORE, self.root / "sample")
-        for user in ("alice", "xiaolin"):
-            load(self.root / "sample", user, database, {**self.environment, "MEMCTL_STORE": ""})
-        shutil.rmtree(self.root / "sample")
         self.environment["MEMCTL_STORE"] = database.address
         parsed = address.parse(database.address)
         self.places = {parsed.without_password: "postgresql://program@/store", parsed.shown: STORE}
+
+    def load(self, database: Database) -> None:
+        """Load the sample store into a database that is empty."""
+        shutil.copytree(SAMPLE_STORE, self.root / "sample")
+        for user in ("alice", "xiaolin"):
+            load(self.root / "sample", user, database, {**self.environment, "MEMCTL_STORE": ""})
+        self.use(database)
         self("--user", "xiaolin", "user", "share", "alice").done()
 
     def __call__(self, *arguments: str, **options: Any) -> Outcome:
@@ -78,11 +82,21 @@ class InDatabase(Memctl):
             return (store.engine.view().read(name) or b"").decode()
 
 
+@pytest.fixture(scope="session")
+def loaded(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database with the sample store, to be copied; nobody is connected to it."""
+    with databases.new(TEMPLATE) as name:
+        InDatabase(tmp_path_factory.mktemp("loaded")).load(Database(databases, name))
+        connecting.close_all()
+        yield name
+
+
 @pytest.fixture
-def in_database(tmp_path: Path, program: Path, database: Database) -> InDatabase:
+def in_database(tmp_path: Path, program: Path, databases: Databases, loaded: str) -> Iterator[InDatabase]:
     tool = InDatabase(tmp_path, program=program)
-    tool.use(database)
-    return tool
+    with databases.new(loaded) as name:
+        tool.use(Database(databases, name))
+        yield tool
 
 
 @pytest.mark.parametrize("name", [path.stem for path in TRANSCRIPTS if path.stem not in ABOUT_FILES])
@@ -111,3 +125,12 @@ def test_transcript(path: Path, in_database: InDatabase) -> None:
     if UPDATE:
         path.write_text(found, "utf-8")
     assert found == path.read_text("utf-8")
+
+
+def test_rows_of_the_last_list(in_database: InDatabase) -> None:
+    ids = in_database.ids()
+    in_database("list", "-n", "3").done()
+
+    assert in_database("show", "@2", "--json").done().json[0]["memory_id"] == ids[1]
+    hits = [each["memory"]["memory_id"] for each in in_database("query", "tea", "--json").done().json["hits"]]
+    assert in_database("inspect", "@2", "--json").done().json["memory"]["memory_id"] == hits[1]

@@ -331,8 +331,8 @@ def test_a_broken_memory_file_answers_from_the_last_good_state_and_says_so(memct
 )  # fmt: skip
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "never indexed"])
 def test_unreadable_is_never_silently_empty(arguments: tuple[str, ...], indexed: bool, memctl: Memctl) -> None:
-    if indexed:
-        memctl("sync").done()
+    if not indexed:
+        memctl.never_indexed()
     memctl.memory_file.write_text(BROKEN)
     shown = memctl(*arguments)
 
@@ -801,7 +801,7 @@ def test_purged_is_really_gone(state: str, memctl: Memctl, editor: Callable[[str
     if state == "in the trash":
         memctl("forget", memory_id, "--reason", "whywhywhy").done()
     if state == "with a cold index":
-        shutil.rmtree(memctl.folder / ".memctl" / "cache")
+        memctl.never_indexed()
     memctl("forget", memory_id, "--purge", "--yes").done()
 
     assert holding(memctl.store, WORDS) == {}

@@ -10,19 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from typer import _completion_shared as typers
+from typer.completion import get_completion_script
 
 from memctl.errors import argument, quoted
 
 from .conftest import EXECUTABLE, Memctl
 from .shells import SHELLS, Shell, needed, running
-
-EARLIER = {
-    "bash": typers.COMPLETION_SCRIPT_BASH,
-    "zsh": typers.COMPLETION_SCRIPT_ZSH,
-    "fish": typers.COMPLETION_SCRIPT_FISH,
-}
-"""The scripts that earlier versions installed: Typer's."""
 
 COMMANDS = "$(touch PWN)`touch PWN`;touch PWN&touch PWN|touch PWN>PWN\\$(touch PWN)\\\\$(touch PWN)\\`touch PWN\\`"
 EVERYTHING = f"{string.punctuation}{string.ascii_letters}{string.digits} {COMMANDS}"
@@ -159,11 +152,7 @@ def test_a_script_of_an_earlier_version(shell: str, tmp_path: Path, program: Pat
     tool = Memctl(tmp_path)
     values = [*VALUES[:50:3], "x\\$(touch PWN)", '"\'"$(touch PWN)"\'"', "a.b/c:d-e_f", "日本語"]
     tagged(tool, values)
-    script = EARLIER[shell] % {
-        "complete_func": "_memctl_completion",
-        "autocomplete_var": "_MEMCTL_COMPLETE",
-        "prog_name": "memctl",
-    }
+    script = get_completion_script(prog_name="memctl", complete_var="_MEMCTL_COMPLETE", shell=shell)
 
     with shell_of(tool, shell, program, script) as one:
         for number, value in enumerate(values):

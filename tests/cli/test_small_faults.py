@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from memctl import open_store
 
-from .conftest import Memctl
+from .conftest import EXECUTABLE, Memctl, Outcome
 
 SECRET = 'db_password = "Dragon!4711"'
 
@@ -154,3 +155,18 @@ def test_one_line_is_one_line(memctl: Memctl) -> None:
     log.write_bytes(log.read_bytes().replace(b"bees", b"wasps"))
 
     assert "did not write 1 line of the operation log on this machine: it is ignored" in memctl("list").err
+
+
+def test_a_working_directory_that_was_deleted(memctl: Memctl) -> None:
+    def there(arguments: str, store: str | None) -> Outcome:
+        gone = memctl.root / "gone"
+        gone.mkdir()
+        command = f"rmdir '{gone}'; exec '{EXECUTABLE}' {arguments}"
+        return memctl.process("-c", command, program=Path("/bin/sh"), cwd=gone, environment={"MEMCTL_STORE": store})
+
+    for arguments, store in (("list", None), ("list", "relative"), ("--store relative user list", None)):
+        failed = there(arguments, store)
+        assert (failed.code, failed.err.splitlines()[0]) == (6, "error: the working directory was deleted")
+        assert "--store" in failed.err
+    assert there("list -n 1", str(memctl.store)).done().lines
+    assert there("help", None).done().lines

@@ -14,11 +14,15 @@ from .conftest import Memctl
 from .transcript import parse, replay, written
 
 UPDATE = os.environ.get("MEMCTL_UPDATE_TRANSCRIPTS", "") not in ("", "0")
+UNINDEXED = ("care",)
+"""Transcripts that begin where nothing was indexed yet."""
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_transcript(path: Path, memctl: Memctl) -> None:
+    if path.stem in UNINDEXED:
+        memctl.never_indexed()
     found = written(replay(parse(path.read_text("utf-8")), memctl))
     if UPDATE:
         path.write_text(found, "utf-8")

@@ -132,9 +132,13 @@ def test_rows_of_the_last_list(memctl: Memctl) -> None:
 
     assert memctl("show", "@2", "--json").done().json[0]["memory_id"] == ids[1]
     hits = [hit["memory"]["memory_id"] for hit in memctl("query", "tea", "-n", "2", "--json").done().json["hits"]]
-    assert memctl("show", "@2", "--json").done().json[0]["memory_id"] == ids[1], "a document in JSON has no rows"
+    assert memctl("show", "@2", "--json").done().json[0]["memory_id"] == hits[1], "a list in JSON was printed last"
+    assert memctl("list", "--json", "-n", "1").done().json["memories"][0]["memory_id"] == ids[0]
+    assert memctl("show", "@1", "--json").done().json[0]["memory_id"] == ids[0]
     memctl("query", "tea", "-n", "2").done()
     assert memctl("show", "@1", "@2", "--json").done().json[0]["memory_id"] == hits[0]
+    assert memctl("decay", "--dry-run").done().lines
+    assert "@1" not in memctl.on_terminal("decay", "--dry-run"), "a dry run leaves no trace, so its rows have no names"
     gone = memctl("forget", "@1", "--json", "--store", str(memctl.store)).done().json["forgotten"]
     assert gone == hits[:1]
     again = memctl("forget", "@1")
@@ -168,7 +172,7 @@ def test_a_few_rows_are_shown_as_where_every_id_is_looked_at(memctl: Memctl) -> 
     ids = sorted({*own, own[0][-6:] + "-elsewhere", "x", "elsewhere-" + own[1][-6:]})
     with open_store(memctl.store, user="alice") as store:
         store.add_many([Memory(name, f"text {name}") for name in ids])
-        every = shortened(store.engine.files.index.ids_starting("", 1_000))
+        every = shortened(store.engine.files.index.records.ids_starting("", 1_000))
         for shown in ([own[0]], ids[:20], ids[-20:], drawn.sample(ids, 20)):
-            around = shortened([*store.engine.files.index.ids_around(shown, DISPLAYED), *shown])
+            around = shortened([*store.engine.files.index.records.ids_around(shown, DISPLAYED), *shown])
             assert [around[name] for name in shown] == [every[name] for name in shown]

@@ -20,6 +20,7 @@ from memctl.context.budget import SHARES, allocate, lent
 from memctl.context.cut import Cutter, cost
 from memctl.context.evidence import CONSTRAINTS, PROFILE, RELEVANT, SECTIONS, STRATEGIES, TASK
 from memctl.context.tokens import estimate
+from memctl.context.turns import groups
 from memctl.core.models import Memory
 from memctl.errors import UsageError
 
@@ -171,7 +172,7 @@ messages = st.lists(
 
 
 def fitted(found: list[Mapping[str, Any]], limit: int, **cutter: Any) -> history.Fitted:
-    return history.fitted(history.groups(found), limit, Cutter(estimate, **cutter))
+    return history.fitted(groups(found), limit, Cutter(estimate, **cutter))
 
 
 @given(messages, st.integers(0, 300))

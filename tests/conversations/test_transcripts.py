@@ -13,11 +13,11 @@ import pytest
 from cli.conftest import SAMPLE_STORE
 
 from memctl import MemoryStore
-from memctl.core.kept import KeptMessage
+from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Filters, Memory
 from memctl.errors import NotFoundError
 from memctl.sessions.state import run_of
-from memctl.storage.files import transcripts
+from memctl.storage.files import transcript_decisions, transcripts
 
 NOW = datetime(2026, 3, 10, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -66,7 +66,7 @@ def test_what_is_kept_since_when_and_how_large(store: MemoryStore) -> None:
     ]
     assert found.messages == 12
     assert found.size == len(texts(store).encode())
-    assert found.privacy == transcripts.PRIVATE
+    assert found.privacy == transcript_decisions.PRIVATE
 
 
 def test_a_run_of_two_months_is_whole_and_in_order(store: MemoryStore) -> None:
@@ -194,12 +194,12 @@ def test_a_pause_outlives_the_session_and_the_process(store: MemoryStore, opener
     assert again.conversations.ids() == ids
     assert again.conversations.paused.sessions == ("diary",)
     again.sessions.pause("diary", wanted=False)
-    assert again.conversations.paused == transcripts.Paused()
+    assert again.conversations.paused == Paused()
 
 
 def test_nobody_else_pauses(store: MemoryStore) -> None:
     store.conversations.pause()
-    decision = store.folder.resolve(transcripts.PAUSED)
+    decision = store.folder.resolve(transcript_decisions.PAUSED)
     decision.write_text('{"everything": true, "sessions": []}', "utf-8")
 
     assert not store.conversations.is_paused("main")
@@ -366,7 +366,7 @@ def test_the_sample_store_links_what_was_learned_to_what_was_said(user: str, tmp
         assert len(linked) >= 4
         assert known == {end for memory in linked for end in memory.metadata["said"]}
         assert all(memory in store.conversations.learned_from(memory.metadata["said"][:1]) for memory in linked)
-        assert store.conversations.summary().privacy == transcripts.UNMARKED
+        assert store.conversations.summary().privacy == transcript_decisions.UNMARKED
         store.sessions.conversation().add("Hello", now=NOW)
-        assert store.conversations.summary().privacy == transcripts.PRIVATE
+        assert store.conversations.summary().privacy == transcript_decisions.PRIVATE
         assert all(run_of(store.sessions.get(name)) for name in store.sessions.ids())

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store, overview
 from memctl.cli.main import main
+from memctl.core import kinds
 from memctl.core.models import KINDS, Memory
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
@@ -126,7 +127,7 @@ def test_a_kind_of_ones_own_is_treated_as_a_fact(tmp_path: Path) -> None:
     with written(tmp_path / "store", own, {**own, "content": "Alice drinks assam tea", "layer": "L9"}) as store:
         context = store.build_context("what does Alice drink?", now=NOW)
         assert "Alice drinks tea" in str(context.messages)
-        assert [m.known_kind for m in store.all()] == ["fact"] * 2
+        assert [kinds.kind(m.kind).name for m in store.all()] == ["fact"] * 2
         told = [(p.line, p.message) for p in examine(store) if p.code == codes.OWN_WORD]
         assert told == [
             (3, "kind 'note' is unknown to memctl; it is treated as a fact (2 records)"),

@@ -413,12 +413,12 @@ def test_splices(given_splices: list[tuple[int, int, bytes]], data: bytes) -> No
         begin = max(at, start)
         end = min(begin + length % 7, 60)
         if begin <= end:
-            splices.append(document.Splice(begin, end, new))
+            splices.append(edit.Splice(begin, end, new))
             at = end + 1
     expected = data
     for splice in reversed(splices):
         expected = expected[: splice.start] + splice.text + expected[splice.end :]
-    assert document.apply_splices(data, splices[::-1]) == expected
+    assert edit.apply_splices(data, splices[::-1]) == expected
 
 
 def test_one_change_is_a_one_line_diff(store: MemoryStore) -> None:

@@ -14,7 +14,7 @@ from conftest import cases, same_as_rebuilt, tracked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.secrets import FORMS, SAID, ordinary_texts, secret_texts
+from bench.secrets import FORMS, SENTENCES, ordinary_texts, secret_texts
 from memctl import Memory, MemoryStore, config
 from memctl.agent.memory import AgentMemory
 from memctl.core import sensitive
@@ -24,7 +24,8 @@ from memctl.doctor import codes
 from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.extraction.proposals import Utterance
-from memctl.memories.querying import QueryEngine
+from memctl.querying import QueryEngine
+from memctl.storage.folder import settings_file
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 
@@ -39,7 +40,7 @@ def test_made_up_secrets_are_found(kind: str) -> None:
     assert [text for text in MADE[kind] if not sensitive.secrets_in(text)] == []
 
 
-@pytest.mark.parametrize("kind", [*FORMS, *SAID])
+@pytest.mark.parametrize("kind", [*FORMS, *SENTENCES])
 def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
     """No run of eight characters of it is left; what stands around it is."""
     for text in MADE[kind]:
@@ -262,8 +263,8 @@ def with_settings(store: MemoryStore, settings: config.Settings) -> MemoryStore:
 
 
 def test_masked_by_setting(store: MemoryStore) -> None:
-    config.save(store.folder.root.parent, "secrets", MASK)
-    with with_settings(store, config.load(store.folder.root.parent)) as masking:
+    settings_file.save(store.folder.root.parent, "secrets", MASK)
+    with with_settings(store, settings_file.read(store.folder.root.parent)[0]) as masking:
         memory = masking.add(f"The token is {TOKEN}", detail=f"# {TOKEN}", metadata={"password": "Kitten99"}).memory
         assert memory.content == "The token is [redacted GitHub token]"
         assert memory.metadata == {"password": "[redacted password]"}
@@ -274,8 +275,8 @@ def test_masked_by_setting(store: MemoryStore) -> None:
 
 
 def test_allowed_by_setting(store: MemoryStore) -> None:
-    config.save(store.folder.root.parent, "secrets", ALLOW)
-    with with_settings(store, config.load(store.folder.root.parent)) as allowing:
+    settings_file.save(store.folder.root.parent, "secrets", ALLOW)
+    with with_settings(store, settings_file.read(store.folder.root.parent)[0]) as allowing:
         allowing.add(f"The token is {TOKEN}")
         assert [p for p in examine(allowing) if p.code == codes.SECRET] == []
 
@@ -346,8 +347,8 @@ def test_nor_does_any_part_of_a_change_alone(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("policy", [MASK, ALLOW])
 def test_other_words_by_setting(policy: str, store: MemoryStore, tmp_path: Path) -> None:
-    config.save(store.folder.root.parent, "secrets", policy)
-    with with_settings(store, config.load(store.folder.root.parent)) as changed:
+    settings_file.save(store.folder.root.parent, "secrets", policy)
+    with with_settings(store, settings_file.read(store.folder.root.parent)[0]) as changed:
         for attempt in other_words(changed, tmp_path).values():
             attempt()
         if policy == MASK:
@@ -496,4 +497,4 @@ def test_variables_a_store_may_not_name(name: str, monkeypatch: pytest.MonkeyPat
 def test_the_error_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "memctl.yaml").write_text("query_top: 3\nmodel_key_variable: AWS_SECRET_ACCESS_KEY\n")
     with pytest.raises(InvalidDataError, match=r"memctl\.yaml:2: .*_API_KEY.*MEMCTL_KEY_VARIABLES"):
-        config.load(tmp_path)
+        settings_file.read(tmp_path)[0]

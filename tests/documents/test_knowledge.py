@@ -792,6 +792,6 @@ def test_without_the_extra_it_is_named(store: MemoryStore, tmp_path: Path, monke
         monkeypatch.setitem(__import__("sys").modules, module, None)
     for name, data in FOREIGN.items():
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(UsageError, match="neither Markdown nor text") as caught:
+        with pytest.raises(UsageError, match="needs the extra `documents`") as caught:
             store.documents.add(tmp_path / name)
         assert distribution.add_extra("documents") in caught.value.hint

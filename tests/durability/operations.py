@@ -16,13 +16,14 @@ from failing.changes import OPERATIONS as CHANGES
 from failing.changes import SEVERAL as SEVERAL_CHANGES
 from failing.changes import new_ids as fixed_ids
 
-from memctl import MemoryStore, config, open_store
+from memctl import MemoryStore, open_store
 from memctl.core.models import Memory, Query
 from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
-from memctl.git import resolving
+from memctl.git import attributes, resolving
 from memctl.history.undoing import Reverted
-from memctl.storage.files import atomic, layout
+from memctl.storage.files import atomic, layout, users
+from memctl.storage.folder import settings_file
 from memctl.transfer import archive, formats, restoring
 
 LATER = NOW + timedelta(hours=1)
@@ -129,11 +130,11 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
 IN_FOLDER: dict[str, Callable[[Path], Any]] = {
     "open and ask": lambda root: _ask(root),
     "new user": lambda root: open_store(root, user="bob", create=True, environment=_environment(root)).close(),
-    "change a setting": lambda root: config.save(root, "model", "builtin"),
-    "add a setting": lambda root: config.save(root, "query_top", 7),
+    "change a setting": lambda root: settings_file.save(root, "model", "builtin"),
+    "add a setting": lambda root: settings_file.save(root, "query_top", 7),
     "import an archive": lambda root: restoring.restore(root / "alice.tar.gz", root, "carol"),
     "import over an empty user": lambda root: restoring.restore(root / "alice.tar.gz", root, "dave"),
-    "git's files": lambda root: layout.prepare_git(layout.UserFolder(root / "alice")),
+    "git's files": lambda root: attributes.prepare_git(layout.UserFolder(root / "alice")),
 }
 """Operations on the folder, with no store open."""
 
@@ -142,7 +143,7 @@ BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
     "add to a new log": lambda store: store.folder.operations.unlink(),
     "settle": _markers,
     "mend": _leave_litter,
-    "import over an empty user": lambda store: layout.create_user(store.folder.root.parent, "dave"),
+    "import over an empty user": lambda store: users.create(store.folder.root.parent, "dave"),
 }
 
 OF_SESSIONS = (

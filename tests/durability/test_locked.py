@@ -17,6 +17,7 @@ from conftest import count_cases
 
 from durability import operations
 from memctl import MemoryStore
+from memctl.core.session import Session
 from memctl.errors import LockedError
 from memctl.git import resolving
 from memctl.storage.files import atomic, lock, sessions
@@ -31,8 +32,10 @@ LOCKLESS = {"query", "reindex"}
 
 
 def _save(store: MemoryStore) -> None:
-    session = sessions.load(store.folder, "chat").with_component("memory", {"notes": ["tea"]})
-    sessions.save(store.folder, session, operations.LATER, timeout=0)
+    def noted(session: Session) -> tuple[Session, None]:
+        return session.with_component("memory", {"notes": ["tea"]}), None
+
+    sessions.change(store.folder, "chat", noted, operations.LATER, timeout=0)
 
 
 OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
+import copies
 import pytest
 from conftest import TORTURE, count_cases, forget_progress, sampled
 
@@ -25,8 +26,6 @@ from durability.checking import Reference, check, reference
 from durability.disk import ACTS, Disk, Node, events, lay_out
 from durability.nursery import Nursery
 from memctl.errors import MemctlError
-from memctl.storage.folder.sync import OWN_WRITE
-from memctl.storage.index import database
 
 DRAWN = 5
 """States drawn at each place, beside those where all and nothing is kept."""
@@ -123,30 +122,24 @@ def _keep_stamps(root: Path, left: Left) -> None:
 
     Where the index is damaged nothing is told, and where it knew another file than the one that is there now.
     """
-    for user in (path for path in root.iterdir() if (path / ".memctl" / "cache" / "index.sqlite").exists()):
+    for index in root.glob(f"*/{copies.INDEX}"):
         with suppress(MemctlError, apsw.Error, UnicodeError):
-            index = user / ".memctl" / "cache" / "index.sqlite"
-            connection = database.open_database(index)
-            try:
-                _tell_stamps(connection, user, left.origins)
-                old = database.value(connection, "SELECT value FROM meta WHERE name = 'owner'")
-                new = f"{user.stat().st_dev}:{user.stat().st_ino}:{user.name}"
-                file = f"/{index.stat().st_ino}" if "/" in (old or "") else ""
-                connection.execute("UPDATE meta SET value = ? WHERE name = 'owner'", (new + file,))
-            finally:
-                connection.close()
+            copies.believe(index, left.origins)
 
 
-def _tell_stamps(connection: apsw.Connection, user: Path, origins: dict[str, int]) -> None:
-    known = "SELECT path, inode, ctime_ns, seen_ns FROM files"
-    for path, inode, changed, seen in database.rows(connection, known):
-        if origins.get(f"{user.name}/{path}") == inode:
-            now = (user / path).stat()
-            later = seen if seen == OWN_WRITE else seen + now.st_ctime_ns - changed
-            values = (now.st_mtime_ns, now.st_ctime_ns, now.st_ino, later, path)
-            connection.execute(
-                "UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ?, seen_ns = ? WHERE path = ?", values
-            )
+def test_an_index_that_was_kept_is_believed(nursery: Nursery, template: Path, fast: Path) -> None:
+    """As on a real disk: else every cut would end in a new index, and an old one would never be put to the test."""
+    whole, root = reference(nursery, template, fast, ["add"]), fast / "found"
+    disk = Disk(whole.root, whole.end)
+    found = disk.everything()
+    lay_out(found, root)
+    with operations.opened(root) as store:
+        assert store.engine.files.index.total() == 0
+    shutil.rmtree(root)
+    lay_out(found, root)
+    _keep_stamps(root, Left(0, 1, found, dict(disk.origins)))
+    with operations.opened(root) as store:
+        assert store.engine.files.index.total() > 0
 
 
 # What needs no dice

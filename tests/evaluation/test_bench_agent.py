@@ -14,7 +14,7 @@ from bench.agent import report
 from bench.agent.__main__ import main
 from bench.agent.costs import fill, texts
 from bench.agent.data import ASSISTANT, USER, Dialogue, load, sampled
-from bench.agent.measure import DEFAULT, Asked, Foreign, asked, measured
+from bench.agent.measure import DEFAULT, Answer, Foreign, answers, measured
 from bench.agent.score import content_words, items, scores, words
 from bench.agent.systems import AGENT, Agent, Last, PlainFullText, QueryOrder, packed, rendered, replay, within
 from memctl import open_store
@@ -225,7 +225,7 @@ def test_everything_scores_one_and_nothing_scores_none(dialogues: Sequence[Dialo
     dialogue = dialogues[0]
     foreign = [Foreign(dialogues[1].questions[0], [SAID])]
     for system, expected in ((Everything(dialogue), 1), (Nothing(dialogue), 0)):
-        found = [*asked(system, "it", dialogue, foreign)]
+        found = [*answers(system, "it", dialogue, foreign)]
         assert {(each.share, each.full) for each in found} == {(expected, expected)}
         assert {each.chance for each in found} == {0}, "nobody said that here"
         assert {each.size for each in found} == {1_000, 2_000, 8_000, DEFAULT}
@@ -279,8 +279,8 @@ def test_kept_stores_are_used_again(dialogues: Sequence[Dialogue], tmp_path: Pat
 # The report
 
 
-def answer(**given: object) -> Asked:
-    return replace(Asked(AGENT, 2_000, False, True, 0.0, 0.0, 0.0, 100, 0.5, ""), **given)
+def answer(**given: object) -> Answer:
+    return replace(Answer(AGENT, 2_000, False, True, 0.0, 0.0, 0.0, 100, 0.5, ""), **given)
 
 
 def test_the_curve_takes_away_what_a_threshold_would() -> None:
@@ -307,7 +307,7 @@ def test_the_command_prints_every_system_and_writes_every_answer(data: Path, tmp
         "the last messages alone",
         f"{AGENT} of itself",
     ]
-    answers = [Asked(**each) for each in json.loads(written.read_text("utf-8"))["trips"]]
+    answers = [Answer(**each) for each in json.loads(written.read_text("utf-8"))["trips"]]
     mine = [(a.size, a.gate, a.own, a.share) for a in answers if a.system == AGENT]
     assert mine == [(a.size, a.gate, a.own, a.share) for a in answers if a.system == f"{AGENT} of itself"]
     assert all(share == 1 for size, gate, own, share in mine if own and not gate)

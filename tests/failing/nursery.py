@@ -154,7 +154,7 @@ def _watch(frame: Any, event: str, argument: Any) -> None:
     if event == "c_call":
         if argument.__name__ in _CALLS:
             _count(_kind(argument))
-    elif event == "call" and frame.f_code.co_name == "_exchange":
+    elif event == "call" and frame.f_code.co_name == "exchange":
         _count("file")
 
 

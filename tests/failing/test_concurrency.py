@@ -427,8 +427,8 @@ def test_a_hand_edit_while_we_write(store: MemoryStore, moment: str) -> None:
 
     target: tuple[Any, str, Callable[..., bool], bool] = {
         "before the intent": (journal, "write_intent", lambda *_: True, False),
-        "before the swap": (atomic, "_move", lambda temporary, path, *_: path.name == "memory.json", False),
-        "after the swap": (atomic, "_move", lambda temporary, path, *_: path.name == "memory.json", True),
+        "before the swap": (atomic, "swap_in", lambda temporary, path, *_: path.name == "memory.json", False),
+        "after the swap": (atomic, "swap_in", lambda temporary, path, *_: path.name == "memory.json", True),
     }[moment]
     module, name, when, after = target
     with interrupted(module, name, when, save, after=after):

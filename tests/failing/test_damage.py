@@ -88,7 +88,7 @@ def answers(store: MemoryStore) -> dict[str, Any]:
     said["tagged"] = store.select(Selection(Filters(tags=("tag3",))), now=NOW)
     said["all"] = store.all()
     said["documents"] = store.documents.all()
-    said["tags"] = store.engine.files.index.tag_counts()
+    said["tags"] = store.engine.files.index.records.tag_counts()
     said["header"] = store.engine.files.index.header()
     said["context"] = store.build_context("harbour tea", budget=600, now=NOW).text
     glance = overview.of_store(store, NOW)

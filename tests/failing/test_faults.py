@@ -38,7 +38,7 @@ from conftest import (
     write_by_hand,
 )
 
-from memctl import MemoryStore, bootstrap, open_store
+from memctl import MemoryStore, open_store, stores
 from memctl.core import json_merge as merge_values
 from memctl.core import records
 from memctl.core.models import Change, Filters, Memory, Query, TextEdit
@@ -102,8 +102,8 @@ def test_the_guard_keeps_tests_away_from_home() -> None:
     places = [
         Path.home(),
         Path("~/.memctl").expanduser(),
-        layout.find_store(None, os.environ, Path.cwd()),
-        bootstrap.cache_directory(os.environ),
+        stores.find_store(None, os.environ),
+        layout.cache_directory(os.environ),
     ]
     assert all(place.resolve().is_relative_to(temporary) for place in places)
     variables = {name for name in os.environ if name.startswith("MEMCTL_")}

@@ -19,7 +19,7 @@ from conftest import TORTURE, cases, count_cases, elements, same_as_rebuilt, tra
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import Memory, MemoryStore, config, open_store
+from memctl import Memory, MemoryStore, open_store
 from memctl.cli.main import main
 from memctl.core import times
 from memctl.core.formats import codec, reflections
@@ -30,6 +30,7 @@ from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
 from memctl.errors import InvalidDataError
 from memctl.storage.files import backups
+from memctl.storage.folder import settings_file
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -130,7 +131,7 @@ def filled(store: MemoryStore) -> Memory:
     document.write_text("# Hives\n\nBehind the allotment.\n")
     store.documents.add(document)
     store.sessions.conversation("talk").add("Good morning", now=NOW)
-    config.save(store.folder.root.parent, "query_top", 7)
+    settings_file.save(store.folder.root.parent, "query_top", 7)
     return held
 
 

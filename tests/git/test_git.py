@@ -25,8 +25,7 @@ from memctl.core.models import Memory
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
-from memctl.git import commits, installation, queries, resolving
-from memctl.storage.files import layout
+from memctl.git import attributes, commits, installation, queries, resolving
 from memctl.storage.files.layout import UserFolder
 
 MEMCTL = Path(sys.executable).with_name("memctl")
@@ -75,7 +74,7 @@ def repository(root: Path, *, driver: bool = True, at: Path | None = None) -> Us
         folder = UserFolder(root / "alice")
     where = at or folder.root
     run(where, "init", "--quiet", "--initial-branch=main")
-    layout.prepare_git(folder)
+    attributes.prepare_git(folder)
     if driver:
         installation.install(where)
     return folder
@@ -414,7 +413,7 @@ def test_init_makes_everything_and_again_changes_nothing(tmp_path: Path) -> None
     said = memctl(folder.root, "git", "init", "--hooks")
 
     assert "created the repository" in said
-    assert (folder.root / ".gitattributes").read_text() == "*.png binary\n" + layout.GITATTRIBUTES
+    assert (folder.root / ".gitattributes").read_text() == "*.png binary\n" + attributes.GITATTRIBUTES
     assert all(finding.ok for finding in installation.check(folder))
     before = tracked(folder.root)
     again = memctl(folder.root, "git", "init", "--hooks")

@@ -17,8 +17,8 @@ from memctl import MemoryStore, open_store
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.doctor.examining import examine
-from memctl.git import installation
-from memctl.storage.files import layout, transcripts
+from memctl.git import attributes, installation
+from memctl.storage.files import transcript_decisions
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.merge_transcripts import merged
 from memctl.transfer import restoring
@@ -63,13 +63,13 @@ def test_a_folder_that_brings_transcripts_without_the_mark(tmp_path: Path, mark:
     folder = repository(tmp_path)
     with alice(tmp_path) as store:
         say(store, "One.")
-        marker = folder.root / transcripts.MARK
+        marker = folder.root / transcript_decisions.MARK
         marker.unlink()
         if mark is not None:
             marker.write_bytes(mark)
         assert "transcripts are not excluded from git" in memctl(folder.root, "git", "check", code=3)
         say(store, "Two.")
-    assert marker.read_bytes() == transcripts.PRIVATE_MARK
+    assert marker.read_bytes() == transcript_decisions.PRIVATE_MARK
     assert "transcripts" not in committed(folder)
 
 
@@ -77,7 +77,7 @@ def test_the_commands_that_commit_write_the_mark_first(tmp_path: Path) -> None:
     folder = repository(tmp_path)
     with alice(tmp_path) as store:
         say(store, "One.")
-    (folder.root / transcripts.MARK).unlink()
+    (folder.root / transcript_decisions.MARK).unlink()
     memctl(folder.root, "git", "commit", "-m", "first")
     assert "transcripts" not in run(folder.root, "ls-files")
 
@@ -86,7 +86,7 @@ def test_a_link_in_the_place_of_the_mark_is_refused(tmp_path: Path) -> None:
     folder = repository(tmp_path)
     (tmp_path / "elsewhere").write_text("mine")
     folder.transcripts.mkdir()
-    (folder.root / transcripts.MARK).symlink_to(tmp_path / "elsewhere")
+    (folder.root / transcript_decisions.MARK).symlink_to(tmp_path / "elsewhere")
     with alice(tmp_path) as store, pytest.raises(Exception, match=r"regular file|link"):
         say(store, "One.")
     assert (tmp_path / "elsewhere").read_text() == "mine"
@@ -143,7 +143,7 @@ def test_on_and_off(tmp_path: Path) -> None:
     assert "merge: memctl" in run(folder.root, "check-attr", "merge", "--", "transcripts/2026-11.jsonl")
     with alice(tmp_path) as store:
         say(store, "Two.")
-    assert not (folder.root / transcripts.MARK).exists()
+    assert not (folder.root / transcript_decisions.MARK).exists()
     memctl(folder.root, "git", "commit", "-m", "all")
     assert "ok      alice: transcripts: in git" in memctl(folder.root, "git", "check", code=0)
     told = memctl(folder.root, "git", "transcripts", "off")
@@ -161,8 +161,8 @@ def test_the_decision_is_in_no_archive(tmp_path: Path) -> None:
         memctl(folder.root, "git", "transcripts", "on")
         store.export_archive(tmp_path / "alice.memctl")
     restored, _ = restoring.restore(tmp_path / "alice.memctl", tmp_path, "carol")
-    assert not transcripts.is_shared(restored)
-    assert (restored.root / transcripts.MARK).read_bytes() == transcripts.PRIVATE_MARK
+    assert not transcript_decisions.is_shared(restored)
+    assert (restored.root / transcript_decisions.MARK).read_bytes() == transcript_decisions.PRIVATE_MARK
     with open_store(tmp_path, "carol") as store:
         assert texts(store) == ["One."]
 
@@ -378,7 +378,7 @@ def test_any_histories(common: int, ours: list[tuple[str, int]], theirs: list[tu
 def test_attributes_of_a_folder_that_is_shared_are_completed(tmp_path: Path) -> None:
     folder = repository(tmp_path)
     memctl(folder.root, "git", "transcripts", "on")
-    (folder.root / ".gitattributes").write_text(layout.GITATTRIBUTES)
+    (folder.root / ".gitattributes").write_text(attributes.GITATTRIBUTES)
     assert "attributes: missing for transcripts" in memctl(folder.root, "git", "check", code=3)
     memctl(folder.root, "git", "init")
     memctl(folder.root, "git", "check")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import psycopg
 import pytest
 from conftest import Database
 from databases import OWNER, PROGRAM, Databases, Server
-from postgres.dump import dump
+from postgres.dump import derived, dump
 
 from memctl import MemoryStore, open_store
+from memctl.doctor.examining import examine
 from memctl.errors import DatabaseError, InvalidDataError, MemctlError, RefusedError, StorageError, UsageError
 from memctl.storage.postgres import address, schema
+from memctl.storage.postgres.connecting import telling
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -66,6 +72,18 @@ def test_a_server_without_vector(databases: Databases) -> None:
         assert "pgvector" in raised.value.hint
         with psycopg.connect(databases.at(name)) as connection:
             assert connection.execute("SELECT to_regnamespace('memctl')").fetchone() == (None,)
+
+
+def test_the_hint_keeps_the_role_and_not_the_password(databases: Databases, environment: dict[str, str]) -> None:
+    with databases.new() as name:
+        given = databases.at(name, PROGRAM).replace(f"{PROGRAM}@", f"{PROGRAM}:hidden@")
+        with pytest.raises(StorageError, match="has no tables of memctl") as raised:
+            open_store(given, "alice", environment=environment)
+        with pytest.raises(StorageError) as missing, telling(address.parse(given)):
+            raise psycopg.errors.UndefinedTable("no relation")
+    for hint in (raised.value.hint, missing.value.hint):
+        assert f"`memctl init postgresql://{PROGRAM}@" in hint
+        assert "hidden" not in hint
 
 
 def test_a_schema_of_a_newer_version(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
@@ -122,14 +140,11 @@ def _memory(number: int):
     return Memory("", f"Memory {number} of rivers, and {number * 7919} quokkas")
 
 
-def test_temporary_room_that_runs_out(alice: MemoryStore, database: Database) -> None:
+def test_temporary_room_that_runs_out(database: Database) -> None:
     """53400, configuration limit: the same class of errors as a full disk (53100)."""
-    from memctl.storage.postgres.connecting import _named
-
     for kind in (psycopg.errors.DiskFull, psycopg.errors.ConfigurationLimitExceeded):
-        found = _named(address.parse(database.address), kind("could not extend file: No space left on device"))
-        assert isinstance(found, StorageError)
-        assert "no room" in found.message
+        with pytest.raises(StorageError, match="no room"), telling(address.parse(database.address)):
+            raise kind("could not extend file: No space left on device")
 
 
 # Texts
@@ -153,8 +168,9 @@ def _outcome(store: MemoryStore, text: str) -> object:
     return store.get(memory.memory_id).content, store.get(memory.memory_id).tags, [m.content for m in store.all()]
 
 
-def test_ten_megabytes(alice: MemoryStore) -> None:
-    text = "A line about rivers.\n" * 500_000
+def test_two_megabytes(alice: MemoryStore) -> None:
+    """Twice what PostgreSQL's own full text takes."""
+    text = "A line about rivers.\n" * 100_000
     try:
         memory = alice.add(text, now=NOW).memory
     except InvalidDataError:
@@ -199,13 +215,65 @@ def test_every_older_schema_is_migrated_to_the_same_tables(databases: Databases,
                 assert store.add("Alice drinks tea", now=NOW).memory
 
 
-def _migrated_to(owner: address.Address, last: int) -> None:
-    from memctl.storage.postgres.connecting import connected
+OLDER_RULES = {1: 1}
+"""Of an older schema, by which rules its derived rows were made, where these were others."""
 
-    with connected(owner) as connection:
-        schema._prepare(owner, connection)
-        for number, script in schema.migrations()[:last]:
-            schema._carried_out(connection, number, script)
+
+@pytest.mark.parametrize("last", range(1, schema.newest()))
+def test_init_migrates_an_older_schema_with_its_rows(
+    last: int, alice: MemoryStore, database: Database, databases: Databases, environment: dict[str, str]
+) -> None:
+    memory = alice.add("Alice drinks tea", tags=("t",), session_id="s", now=NOW).memory
+    alice.write_reflection(memory, "On tea.\n", now=NOW)
+    alice.sessions.conversation("s").add("The river was high today", now=NOW)
+    alice.query("tea", now=NOW)
+    with databases.new() as name:
+        databases.run("CREATE EXTENSION vector", database=name)
+        _migrated_to(address.parse(databases.at(name, OWNER)), last)
+        _copy_rows(database.admin, databases.at(name), OLDER_RULES.get(last, schema.RULES))
+        databases.run(
+            f"GRANT USAGE ON SCHEMA memctl TO {PROGRAM}",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA memctl TO {PROGRAM}",
+            database=name,
+        )
+        place = {"MEMCTL_STORE": databases.at(name, PROGRAM), **environment}
+        refused = memctl_run(place, "--user", "alice", "query", "tea")
+        assert refused.returncode == StorageError.exit_code
+        assert "memctl init" in refused.stderr
+        done = memctl_run(place, "--user", "alice", "init", databases.at(name, OWNER), "--grant", PROGRAM)
+        assert f"migrated to schema {schema.newest()}" in done.stdout, done.stderr
+        with open_store(databases.at(name, PROGRAM), "alice", environment=environment) as store:
+            assert store.query("tea", now=NOW).hits == alice.query("tea", now=NOW).hits
+            assert [str(problem) for problem in examine(store, deep=True)] == []
+        assert derived(databases.at(name), "alice") == derived(database.admin, "alice")
+        assert dump(databases.at(name))["memories"] == dump(database.admin)["memories"]
+
+
+def memctl_run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("memctl")), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+def _copy_rows(source: str, target: str, rules: int) -> None:
+    """Put the rows of one database into the tables and columns that another has already."""
+    columns = """SELECT table_name, string_agg(column_name, ', ') FROM information_schema.columns c
+    WHERE table_schema = 'memctl' AND is_generated = 'NEVER' AND is_identity = 'NO' AND table_name <> 'migrations'
+    AND table_name IN (SELECT relname FROM pg_class WHERE relkind = 'r') GROUP BY 1"""
+    with psycopg.connect(source) as old, psycopg.connect(target) as new:
+        for table, names in new.execute(columns).fetchall():
+            with old.cursor().copy(f"COPY (SELECT {names} FROM memctl.{table}) TO STDOUT".encode()) as out:
+                data = b"".join(out)
+            with new.cursor().copy(f"COPY memctl.{table} ({names}) FROM STDIN".encode()) as into:
+                into.write(data)
+        new.execute("UPDATE memctl.indexes SET rules = %s", (rules,))
+
+
+def _migrated_to(owner: address.Address, last: int) -> None:
+    """Bring the tables to an older schema, as a version that knew no other did."""
+    known = schema.migrations()[:last]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "migrations", lambda: known)
+        schema.migrate(owner)
 
 
 def _catalogue(admin: str) -> list[tuple[object, ...]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import psycopg
 import pytest
 from conftest import Database
 from postgres.dump import derived, dump
@@ -104,6 +106,22 @@ def test_a_dry_run_changes_nothing_and_says_what_would_go(alice: MemoryStore, da
     done = alice.purge([ids[SECRET]], expected=planned, now=NOW)
     assert (done.files, done.also_removed) == (planned.files, planned.also_removed)
     assert {"memory.json", "sessions/s0.json", f"reflections/{ids[SECRET]}.md"} <= {each.path for each in done.files}
+
+
+def test_few_rows_are_in_memory_at_once(alice: MemoryStore, database: Database) -> None:
+    ids, size = told(alice), 100_000
+    with psycopg.connect(database.admin) as connection:
+        connection.execute(
+            """INSERT INTO memctl.offloads SELECT 'alice', 's1', md5(g::text), convert_to(repeat('x', %s), 'UTF8')
+            FROM generate_series(1, 400) g""",
+            (size,),
+        )
+    tracemalloc.start()
+    try:
+        alice.purge([ids[SECRET]], now=NOW)
+        assert tracemalloc.get_traced_memory()[1] < 300 * size
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_was_not_shown_before_is_not_removed(alice: MemoryStore, database: Database) -> None:

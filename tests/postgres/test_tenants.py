@@ -15,7 +15,7 @@ from postgres.dump import dump
 from memctl import MemoryStore, open_store
 from memctl.core.models import Filters, Memory
 from memctl.errors import MemctlError
-from memctl.memories.querying import Query
+from memctl.querying import Query
 from memctl.storage.postgres.transactions import Database as Rows
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -259,3 +259,4 @@ def test_no_plan_scans_another_users_rows(opened: Opened, database: Database, mo
             if name in tables(database) and kind in ("Seq Scan", "Index Scan", "Index Only Scan"):
                 assert "user_id" in node.get("Index Cond", ""), f"{kind} of {name}: {sql}"
             assert node.get("Rows Removed by Filter", 0) <= 400, f"{kind} of {name}: {sql}"
+            assert "memctl.reads" not in node.get("Index Cond", ""), f"policies that are joined by OR: {sql}"

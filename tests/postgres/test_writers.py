@@ -10,21 +10,22 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from conftest import Database
+from conftest import TORTURE, Database, count_cases
 from databases import PROGRAM, Server
 
-from memctl import open_store, stores
+from memctl import MemoryStore, open_store
+from memctl.core.models import Change
 from memctl.doctor.examining import examine
 from memctl.errors import DatabaseError, MemctlError
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 PROCESSES, EACH = 8, 6
-ROUNDS = 100 if os.environ.get("MEMCTL_TORTURE") else 3
+ROUNDS = 200 if TORTURE else 3
+HERE = "tests/postgres/test_writers.py"
 FORK = multiprocessing.get_context("fork")
 
 
@@ -47,10 +48,8 @@ def write_some(address: str, environment: dict[str, str], number: int, shared: s
 
 
 def test_eight_writers_lose_nothing(database: Database, environment: dict[str, str]) -> None:
-    place = stores.named(database.address, environment, Path.cwd())
     with open_store(database.address, "alice", create=True, environment=environment) as store:
         shared = store.add("What all of them judge", now=NOW).memory.memory_id
-        place.save_setting("lock_timeout", 90.0)  # the machine may be busy: what counts is that nothing is lost
         every = [started(write_some, database.address, environment, n, shared) for n in range(PROCESSES)]
         for process in every:
             process.join(120)
@@ -65,6 +64,74 @@ def test_eight_writers_lose_nothing(database: Database, environment: dict[str, s
         assert judged.count(b"\n") == PROCESSES * EACH
         assert len(store.sessions.conversation("s").get()) + _kept(store) >= PROCESSES * EACH
         assert [str(problem) for problem in examine(store, deep=True)] == []
+
+
+def waiting(database: Database) -> int:
+    """How many wait for a lock."""
+    with psycopg.connect(database.admin) as connection:
+        sql = (
+            """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+        )
+        return (connection.execute(sql).fetchone() or (0,))[0]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_who_came_first_writes_first(database: Database, environment: dict[str, str]) -> None:
+    """With a lottery, some writer would wait until its time is up, however short each change is."""
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        clones = [store.clone() for _ in range(7)]
+        threads = [threading.Thread(target=clone.add, args=(f"Writer {n}",)) for n, clone in enumerate(clones)]
+        with store.engine.storage.locked():
+            for count, thread in enumerate(threads, 1):
+                thread.start()
+                wait_until(lambda count=count: waiting(database) == count)
+        for thread in threads:
+            thread.join(60)
+        changed = [each.records[0].memory_id for each in store.history.operations()]
+        assert [store.get(name).content for name in changed] == [f"Writer {n}" for n in range(7)]
+        for clone in clones:
+            clone.close()
+
+
+@pytest.mark.parametrize("meddle", ["message", "memory"])
+def test_a_decision_sees_one_moment(meddle: str, database: Database, environment: dict[str, str]) -> None:
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        store.add("Alice drinks tea", now=NOW)
+        other = store.clone()
+
+        def add() -> None:
+            if meddle == "memory":
+                other.add("Alice rows", now=NOW)
+            else:
+                other.sessions.conversation("s").add("I row on the river", now=NOW)
+                other.refresh()  # takes it into what is searched
+
+        thread = threading.Thread(target=add)
+
+        def decide(view: Any) -> Change:
+            first = everything(store)
+            thread.start()
+            wait_until(lambda: waiting(database) > 0 or not thread.is_alive())
+            assert everything(store) == first
+            return Change("look")
+
+        store.change(decide, now=NOW)
+        thread.join(60)
+        assert not thread.is_alive()
+        other.close()
+
+
+def everything(store: MemoryStore) -> dict[str, Any]:
+    """All that a decision may read of memories, and of what is derived."""
+    db = store.engine.storage.db  # type: ignore[attr-defined]
+    tables = ("users", "memories", "texts", "lines", "log", "indexes", "entries", "postings", "vectors", "sketches")
+    return {name: db.rows(f"SELECT t::text FROM {name} t WHERE user_id = $1 ORDER BY 1", db.user) for name in tables}
 
 
 def _kept(store: Any) -> int:
@@ -90,8 +157,6 @@ def test_changes_of_the_same_moment_are_retried(database: Database, environment:
 def _count_up(store: Any) -> None:
     from dataclasses import replace
 
-    from memctl.core.models import Change
-
     def decide(view: Any) -> Change:
         memory = next(each for each in view.all() if each.key == "count")
         return Change("count", puts=(replace(memory, value=str(int(memory.value) + 1)),))
@@ -109,12 +174,16 @@ def write_on(address: str, environment: dict[str, str], said: Connection, beginn
         number = beginning
         while True:
             number += 1
+            text = f"Line {number} of the log book, {number * 7919}"
             try:
-                added = store.add(f"Line {number} of the log book, {number * 7919}", now=NOW)
+                if number % 3:
+                    name = store.add(text, now=NOW).memory.memory_id
+                else:
+                    name = store.sessions.conversation(f"s{number // 50}").add(text, now=NOW).id
             except MemctlError:
                 time.sleep(0.02)
                 continue
-            said.send(added.memory.memory_id)
+            said.send(name)
 
 
 class Writer:
@@ -148,7 +217,10 @@ class Writer:
 def all_is_there(address: str, environment: dict[str, str], acknowledged: list[str]) -> None:
     with open_store(address, "alice", environment=environment) as store:
         store.refresh()
-        assert set(acknowledged) <= {memory.memory_id for memory in store.all()}
+        there = {memory.memory_id for memory in store.all()}
+        assert {
+            name for name in acknowledged if name not in there and not store.engine.view().is_message(name)
+        } == set()
         assert [str(problem) for problem in examine(store, deep=True)] == []
         assert store.query("log book", now=NOW).hits
 
@@ -161,6 +233,7 @@ def test_a_killed_client_loses_nothing_acknowledged(database: Database, environm
         writer.hear(3 + turn % 5)
         acknowledged += writer.kill()
     all_is_there(database.address, environment, acknowledged)
+    count_cases(f"{HERE}::test_a_killed_client_loses_nothing_acknowledged", ROUNDS)
 
 
 def backends(server: Server) -> list[int]:
@@ -179,6 +252,7 @@ def test_a_killed_process_of_the_server_loses_nothing(own_server: Server, enviro
             os.kill(pid, signal.SIGKILL)  # the server recovers as after a crash
         writer.hear(2)
     all_is_there(address, environment, writer.kill())
+    count_cases(f"{HERE}::test_a_killed_process_of_the_server_loses_nothing", ROUNDS)
 
 
 def test_a_crash_of_the_server_loses_nothing(own_server: Server, environment: dict[str, str]) -> None:
@@ -195,6 +269,7 @@ def test_a_crash_of_the_server_loses_nothing(own_server: Server, environment: di
     own_server.stop("immediate")
     assert process is None or process.wait(30) is not None
     own_server.start()
+    count_cases(f"{HERE}::test_a_crash_of_the_server_loses_nothing", ROUNDS)
 
 
 def test_a_server_that_goes_away_is_an_error_and_the_pool_recovers(

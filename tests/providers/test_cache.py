@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memctl import open_store
-from memctl.memories.querying import QueryEngine
 from memctl.providers.cache import CachedEmbedder
+from memctl.querying import QueryEngine
 from memctl.storage.folder.storage import FolderStorage
 from memctl.store import MemoryStore
 

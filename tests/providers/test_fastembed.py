@@ -25,7 +25,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import memctl
 from memctl.errors import MemctlError, ProviderError, UsageError
-from memctl.providers.fastembed import MAX_CHARACTERS, FastembedEmbedder, catalogue, install, installed
+from memctl.providers.fastembed import FAMILY, MAX_CHARACTERS, FastembedEmbedder, catalogue, installed
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "alice", "prefers", "tea", "to", "coffee", "the", "server", "runs"]
 TEXTS = ["alice prefers tea to coffee", "the server runs", "", "tea " * 700, "Zażółć 東京 🎉 \ud800"]
@@ -222,10 +222,10 @@ class TestBrokenFolder:
             load(folder)
 
     def test_installing_a_folder_checks_it(self, folder: Path) -> None:
-        assert install(str(folder), folder / "unused") == folder
+        assert FAMILY.install(str(folder), folder / "unused") == folder
         (folder / "tokenizer.json").write_text("{")
         with pytest.raises(ProviderError):
-            install(str(folder), folder / "unused")
+            FAMILY.install(str(folder), folder / "unused")
 
 
 class TestCatalogue:
@@ -239,7 +239,7 @@ class TestCatalogue:
 
     def test_unknown_name(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no model 'BAAI/bge-smal-en'") as caught:
-            install("BAAI/bge-smal-en", tmp_path)
+            FAMILY.install("BAAI/bge-smal-en", tmp_path)
         assert "BAAI/bge-small-en" in caught.value.hint
         assert not installed("BAAI/bge-smal-en", tmp_path)
 
@@ -374,19 +374,19 @@ def install_scene(root: Path) -> dict[str, Any]:
     seen: dict[str, Any] = {}
     with hub(root / "tiny") as served:
         seen["installed before"] = installed(OFFERED, cache)
-        folder = install(OFFERED, cache)
+        folder = FAMILY.install(OFFERED, cache)
         embedder = FastembedEmbedder(OFFERED.upper(), cache_dir=cache)
         seen["installed"] = [embedder.identity, embedder.embed_query("tea") == load(root / "tiny").embed_query("tea")]
         served.requests.clear()
-        install(OFFERED, cache)
+        FAMILY.install(OFFERED, cache)
         seen["asked for what is there"] = served.requests[:]
         network = (folder / "model.onnx").resolve()
         network.write_bytes(network.read_bytes()[:5000])
         seen["damaged"] = failure(OFFERED, cache)
-        install(OFFERED, cache)
+        FAMILY.install(OFFERED, cache)
         seen["mended"] = [FastembedEmbedder(OFFERED, cache_dir=cache).identity]
     shutil.rmtree(cache / "installed")
-    seen["adopted"] = [install(OFFERED, cache) == folder, installed(OFFERED, cache)]
+    seen["adopted"] = [FAMILY.install(OFFERED, cache) == folder, installed(OFFERED, cache)]
     network.write_bytes(bytes(network.stat().st_size))
     seen["damaged, no hub"] = [install_failure(OFFERED, cache), installed(OFFERED, cache)]
     shutil.rmtree(cache)
@@ -396,7 +396,7 @@ def install_scene(root: Path) -> dict[str, Any]:
 
 def install_failure(model: str, cache_dir: Path) -> dict[str, Any]:
     try:
-        install(model, cache_dir)
+        FAMILY.install(model, cache_dir)
     except ProviderError as error:
         return error.as_dict()
     return {}

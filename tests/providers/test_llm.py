@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import memctl
-from memctl import bootstrap, config, distribution
+from memctl import chosen_models, config, distribution
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, ProviderError, UsageError
 from memctl.providers.base import LLM
@@ -584,24 +584,24 @@ class TestSettings:
             config.check("llm", name)
 
     def test_none_by_default(self) -> None:
-        assert bootstrap.need_llm(Settings(), {}) is None
+        assert chosen_models.need_llm(Settings(), {}) is None
 
     def test_the_key_comes_from_the_environment(self, server: Server) -> None:
         settings = Settings(llm="openai:tiny", llm_url=server.url, llm_key_variable="MY_KEY", llm_timeout=5)
         trusted = {"MEMCTL_TRUSTED_URLS": f"MY_KEY={server.url}"}
-        llm = bootstrap.need_llm(settings, {"MY_KEY": KEY, "OPENAI_API_KEY": "sk-another"} | trusted)
+        llm = chosen_models.need_llm(settings, {"MY_KEY": KEY, "OPENAI_API_KEY": "sk-another"} | trusted)
         assert llm is not None
         assert llm.complete(MESSAGES) == "Hello."
         assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
     def test_the_environment_goes_before_the_settings(self, server: Server) -> None:
         settings = Settings(llm="openai:big", llm_url="http://127.0.0.1:9/v1")
-        llm = bootstrap.need_llm(settings, {"MEMCTL_LLM": "openai:tiny", "MEMCTL_LLM_URL": server.url})
+        llm = chosen_models.need_llm(settings, {"MEMCTL_LLM": "openai:tiny", "MEMCTL_LLM_URL": server.url})
         assert llm is not None
         assert llm.complete(MESSAGES) == "Hello."
         assert server.requests[0]["model"] == "tiny"
-        assert bootstrap.need_llm(settings, {"MEMCTL_LLM": "none"}) is None
+        assert chosen_models.need_llm(settings, {"MEMCTL_LLM": "none"}) is None
 
     def test_a_wrong_name_in_the_environment(self) -> None:
         with pytest.raises(UsageError, match="unknown language model 'gpt-5'"):
-            bootstrap.need_llm(Settings(), {"MEMCTL_LLM": "gpt-5"})
+            chosen_models.need_llm(Settings(), {"MEMCTL_LLM": "gpt-5"})

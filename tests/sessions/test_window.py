@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.context.tokens import estimate
+from memctl.core.formats.openai import from_openai, to_openai
 from memctl.core.limits import AUTO, OFFLOAD, POLICIES, SUMMARIZE, TRUNCATE, Limits
 from memctl.core.messages import (
     Message,
-    from_openai,
     from_state,
     identified,
-    to_openai,
     to_state,
 )
 from memctl.core.text.language import language_of

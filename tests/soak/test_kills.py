@@ -26,14 +26,15 @@ from failing.commands import SAMPLE_STORE, serve_commands
 from failing.nursery import Nursery
 from story import ELSEWHERE, READING, STORY, Step, names
 
-from memctl import MemoryStore, config, open_store
+from memctl import MemoryStore, open_store
 from memctl.core import sensitive
 from memctl.core.formats import document
 from memctl.core.operations import Operation
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
 from memctl.history import past
-from memctl.storage.files import journal, layout, sessions, signing
+from memctl.storage.files import journal, layout, sessions, signing, users
+from memctl.storage.folder import settings_file
 
 NOW = "2026-10-28T12:00:00Z"
 ROUNDS = int(os.environ.get("MEMCTL_TORTURE_KILLS", "2000")) // len(STORY) if TORTURE else 1
@@ -168,7 +169,7 @@ def told(store: MemoryStore) -> Counter[str]:
 
 def check(tale: Tale, step: Step, before: Snapshot, known: int, *, killed: bool) -> None:
     """After a kill, and again after the command was run once more."""
-    config.load(tale.store)
+    settings_file.read(tale.store)[0]
     outside(tale.root / step.outside)
     with tale.opened() as store:
         store.refresh()
@@ -193,7 +194,7 @@ def check(tale: Tale, step: Step, before: Snapshot, known: int, *, killed: bool)
 
 def others(tale: Tale) -> None:
     """Users that were being made or taken away are whole, or not there."""
-    for user in layout.users(tale.store):
+    for user in users.names(tale.store):
         if user != "alice":
             with open_store(tale.store, user=user, environment={"XDG_CACHE_HOME": str(tale.root / "cache")}) as store:
                 assert not store.refresh().blocked

@@ -647,7 +647,7 @@ def test_no_model_is_asked_where_people_have_said_it(store):
 def test_a_broken_task_is_told_of_and_stops_nothing_else(store):
     from memctl.storage.files import sessions as files
 
-    files.save(store.folder, files.Session("main", {"task": {"id": "x"}}), NOW, timeout=1)
+    files.write(store.folder, files.Session("main", {"task": {"id": "x"}}), NOW)
     with pytest.raises(InvalidDataError):
         store.tasks.get()
     assert store.sessions.all()[0].problem

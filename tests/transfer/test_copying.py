@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,8 @@ from conftest import Database, elements
 
 from memctl import copy_store, open_store
 from memctl.errors import DatabaseError, InvalidDataError, NotFoundError, RefusedError, StorageError, UsageError
+from memctl.storage.files.carrying import CarriedFolder
+from memctl.storage.postgres import log
 from memctl.store import MemoryStore
 
 SAMPLE = Path(__file__).parents[2] / "sample_store"
@@ -126,6 +129,20 @@ def test_changes_in_the_database_leave_the_rest_of_the_file_alone(root, database
     ]
 
 
+def test_each_file_is_read_once(root, database, environment, monkeypatch):
+    read = Counter()
+    original = CarriedFolder._file
+
+    def counting(self, path):
+        read[path] += 1
+        return original(self, path)
+
+    monkeypatch.setattr(CarriedFolder, "_file", counting)
+    copy_store(root, database.address, ["xiaolin"], environment=environment)
+    assert read["memory.json"] == 1
+    assert set(read.values()) == {1}
+
+
 def test_copying_again_changes_nothing(root, database, environment):
     copy_store(root, database.address, environment=environment)
 
@@ -171,18 +188,17 @@ def rows(database: Database) -> int:
 
 
 def test_a_server_that_goes_away_leaves_nothing_half_written(root, database, environment, monkeypatch):
-    from memctl.storage.postgres import carrying
+    row = log.row
 
-    write_log = carrying._write_log
-
-    def interrupted(db, history):
+    def interrupted(operation):
+        """The history is written last: all else is there, and nothing of it committed."""
         with psycopg.connect(database.admin, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
                                " AND datname = current_database()")  # fmt: skip
-        write_log(db, history)
+        return row(operation)
 
     with monkeypatch.context() as patch:
-        patch.setattr(carrying, "_write_log", interrupted)
+        patch.setattr(log, "row", interrupted)
         with pytest.raises((DatabaseError, StorageError)):
             copy_store(root, database.address, ["alice"], environment=environment)
     assert rows(database) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -182,6 +183,8 @@ def test_a_contradiction_is_settled_in_place(visitor: Visitor, alice: MemoryStor
     page = visitor.checked()
     form = form_of(page, "resolve")
     assert {form["first_id"], form["second_id"]} == {LAPTOP, MAC}
+    forms = re.findall(r'<form method="post" action="/do/resolve".*?</form>', page, re.DOTALL)
+    assert [LAPTOP in each for each in forms if 'name="both"' in each] == [False], "a fact with a key has one value"
     after = visitor.done("resolve", **{**form, "keep": LAPTOP})
     assert alice.get(MAC).status == ARCHIVED
     assert MAC not in after[after.index('id="waiting"') : after.index('id="lately"')]
@@ -199,6 +202,20 @@ def test_each_way_to_settle_one(keep: str, visitor: Visitor, alice: MemoryStore)
     statuses = {name: alice.get(memory_id).status for name, memory_id in ids.items()}
     gone = {"first": "second", "second": "first", "both": ""}[keep]
     assert statuses == {name: SUPERSEDED if name == gone else ACTIVE for name in ids}
+
+
+def test_a_side_of_a_merge_is_taken(visitor: Visitor, alice: MemoryStore) -> None:
+    noted = {"id": "mrg_1", "type": "merge", "memory_id": NUTS, "field": "content", "base": "No nuts",
+             "ours": "Nuts are safe", "theirs": "Almonds are safe"}  # fmt: skip
+    text = alice.folder.memory_file.read_text("utf-8")
+    listed = f'"conflicts": [{json.dumps(noted)}],\n  "memories": ['
+    write_by_hand(alice.folder.memory_file, text.replace('"memories": [', listed, 1))
+    form = form_of(visitor.checked(), "resolve-merge")
+    after = visitor.done("resolve-merge", **form | {"side": "theirs"})
+    assert alice.get(NUTS).content == "Almonds are safe"
+    assert "A merge left this open" not in words(after)
+    undo(visitor, after)
+    assert "A merge left this open" in words(visitor.checked())
 
 
 def test_candidates_are_believed_or_rejected(visitor: Visitor, alice: MemoryStore) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from memctl import MemoryStore
+from memctl.agent import loopback
 from memctl.web.guard import LARGEST_BODY
 from memctl.web.sitemap import ACTIONS
 
@@ -216,3 +217,12 @@ def _has_route() -> bool:
         except OSError:
             return False
         return True
+
+
+def test_an_answer_does_not_wait_for_the_client_to_confirm_its_head() -> None:
+    with (
+        loopback.listen(0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from hashlib import blake2b
 from html.parser import HTMLParser
 
 import pytest
@@ -84,6 +85,17 @@ def reachable(visitor: Visitor, most: int = 150) -> dict[str, str]:
         links = (link.partition("#")[0] for link in check(pages[path]).links)
         waiting += [link for link in links if link.startswith("/") and not link.startswith(("/do/", "/static/"))]
     return pages
+
+
+def test_the_address_of_a_file_says_what_is_in_it(visitor: Visitor) -> None:
+    """Browsers keep these files for a year; those of a newer version have other addresses."""
+    files = re.findall(r'"(/static/[^"]*)"', visitor.page("/"))
+    assert {path.partition("?")[0] for path in files} == {
+        f"/static/{name}" for name in ("icon.svg", "style.css", "htmx.min.js", "page.js")
+    }
+    for path in files:
+        digest = blake2b(visitor.get(path).content, digest_size=6).hexdigest()
+        assert path.endswith(f"?{digest}")
 
 
 @pytest.mark.parametrize("user", ["alice", "xiaolin"])

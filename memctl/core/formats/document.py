@@ -1,17 +1,13 @@
-"""`memory.json` as bytes: finds each record, and changes one without touching the others.
-
-An edit is a splice, so untouched records keep their exact bytes, even with a person's formatting.
-"""
+"""`memory.json` as bytes: finds each record, with its exact bytes and their position."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from memctl import distribution
@@ -27,7 +23,6 @@ FORMAT = "memctl/1"
 FILE_NAME = "memory.json"
 TOMBSTONES = "tombstones"
 
-_BYTE_SPACE = b" \t\r\n"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -68,19 +63,14 @@ class Document:
         return memories
 
 
-@dataclass(frozen=True)
-class Splice:
-    """Replace the bytes [start, end) with `text`."""
-
-    start: int
-    end: int
-    text: bytes
+def header_of(user_id: str) -> dict[str, Any]:
+    """The fields of a new `memory.json` beside the records."""
+    return {"format": FORMAT, "user_id": user_id}
 
 
-def empty(user_id: str, header: Mapping[str, Any] = MappingProxyType({})) -> bytes:
-    """The `memory.json` of a user without memories; `header`: its other fields, if known."""
-    fields = {"format": FORMAT, "user_id": user_id, **header, "memories": []}
-    return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode()
+def empty(user_id: str) -> bytes:
+    """The `memory.json` of a user without memories."""
+    return (json.dumps({**header_of(user_id), "memories": []}, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 MARKED = "has git conflict markers: git merged it by lines (`memctl git settle` merges it by records)"
@@ -314,55 +304,6 @@ def tombstones(header: Mapping[str, Any]) -> set[str]:
     """Ids of purged memories; anything but a list of texts counts as none."""
     value = header.get(TOMBSTONES)
     return {item for item in value if isinstance(item, str)} if isinstance(value, list) else set()
-
-
-def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:
-    """The data with non-overlapping splices applied."""
-    parts: list[bytes | memoryview] = []
-    at, source = 0, memoryview(data)  # a slice of it copies nothing: the file is copied once, by `join`
-    for splice in sorted(splices, key=lambda s: (s.start, s.end)):
-        parts += [source[at : splice.start], splice.text]
-        at = splice.end
-    return b"".join([*parts, source[at:]])
-
-
-def insert_after(place: int, texts: Sequence[bytes]) -> Splice:
-    """Insert records after the one that ends at `place`."""
-    return Splice(place, place, b"".join(b",\n    " + text for text in texts))
-
-
-def insert_first(array_start: int, texts: Sequence[bytes]) -> Splice:
-    """Insert records at the start of a non-empty array whose `[` is at `array_start`."""
-    return Splice(array_start + 1, array_start + 1, b"\n    " + b",\n    ".join(texts) + b",")
-
-
-def fill(array: tuple[int, int], texts: Sequence[bytes]) -> Splice:
-    """Replace all records of the array with these."""
-    inside = b"\n    " + b",\n    ".join(texts) + b"\n  " if texts else b""
-    return Splice(array[0] + 1, array[1], inside)
-
-
-def cut(data: bytes, start: int, end: int) -> Splice:
-    """Remove the record at [start, end) together with its comma."""
-    after = _skip_space(data, end)
-    if data[after : after + 1] == b",":
-        return Splice(start, _skip_space(data, after + 1), b"")
-    before = _skip_space_back(data, start)
-    if data[before - 1 : before] == b",":
-        return Splice(before - 1, end, b"")
-    return Splice(before, after, b"")
-
-
-def _skip_space(data: bytes, at: int) -> int:
-    while data[at : at + 1] and data[at] in _BYTE_SPACE:
-        at += 1
-    return at
-
-
-def _skip_space_back(data: bytes, at: int) -> int:
-    while at > 0 and data[at - 1] in _BYTE_SPACE:
-        at -= 1
-    return at
 
 
 REMEMBERED, REMEMBERED_BYTES = 2_000, 4_096

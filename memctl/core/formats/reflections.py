@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from memctl.core import times
 from memctl.core.formats import codec, document, front_matter, safe_yaml
 from memctl.core.formats.front_matter import Field
 from memctl.core.models import Reflection
@@ -105,7 +102,7 @@ class _Parts(NamedTuple):
 
     def lines(self, name: str, value: Any) -> str:
         """A new field, with the file's line ends."""
-        return self.with_its_line_ends(line(name, value))
+        return self.with_its_line_ends(front_matter.line(name, value))
 
     def with_its_line_ends(self, text: str) -> str:
         return text.replace("\r\n", "\n").replace("\n", self.line_end)
@@ -232,7 +229,7 @@ def render(fields: Mapping[str, Any], body: str, *like: bytes | None) -> bytes:
 
 
 def _written(fields: Mapping[str, Any], body: str) -> str:
-    front = "".join(line(name, value) for name, value in _ordered(fields).items())
+    front = "".join(front_matter.line(name, value) for name, value in _ordered(fields).items())
     return f"---\n{front}---\n\n{body.strip()}\n"
 
 
@@ -269,44 +266,6 @@ def _kept(fields: Mapping[str, Any], body: str, sources: Sequence[_Parts]) -> st
 def _same(one: Any, other: Any) -> bool:
     """Whether two values are equal and of the same type: 1 is not `true`."""
     return repr(one) == repr(list(other) if isinstance(other, tuple) else other)
-
-
-def line(name: str, value: Any) -> str:
-    """One field; lists on one line, times in memctl's form; escapes what YAML would fold or drop."""
-    import yaml
-
-    if isinstance(value, datetime):
-        moment = times.to_text(times.from_value(value))
-        # Times are written unquoted, so that they are read as times; odd names are quoted as YAML requires.
-        return f"{name}: {moment}\n" if _is_plain(name) else line(name, 0).removesuffix("0\n") + f"{moment}\n"
-    plain = list(value) if isinstance(value, tuple) else value
-    if _is_plain(name) and plain and (words := _words(plain)):
-        return f"{name}: {words}\n"
-    escaped = _ODD.search(json.dumps([name, plain], ensure_ascii=False, default=str)) is not None
-    flow = isinstance(plain, list) and not any(isinstance(item, dict | list) for item in plain)
-    settings: dict[str, Any] = {"allow_unicode": not escaped, "sort_keys": False}
-    if flow and _is_plain(name):
-        inner = yaml.safe_dump(plain, default_flow_style=True, width=10**9, **settings).strip()
-        return f"{name}: {inner}\n"
-    return str(yaml.safe_dump({name: plain}, default_flow_style=False, width=10**9, **settings))
-
-
-def _words(value: Any) -> str:
-    """A word, or a list of words, that YAML writes unquoted; empty for anything else. Most fields are like this."""
-    words = value if isinstance(value, list) else [value]
-    if not all(type(word) is str and _is_plain(word) for word in words):
-        return ""
-    return f"[{', '.join(words)}]" if isinstance(value, list) else str(value)
-
-
-def _is_plain(name: str) -> bool:
-    """Whether YAML reads a word as itself without quotes."""
-    return _PLAIN_NAME.fullmatch(name) is not None and name.lower() not in _WORDS_OF_YAML
-
-
-_WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def body_hash(body: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
+from memctl.core.formats import codec
 from memctl.core.formats.strict_json import DECODER
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
@@ -38,7 +38,7 @@ def parse(data: bytes, session_id: str, path: str) -> Session:
         raise InvalidDataError(f"has the session {named!r}", path=path, hint=hint)
     stamp = parsed.get("timestamp", "")
     extra = {name: value for name, value in parsed.items() if name not in _OWN}
-    return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra, digest(data))
+    return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra, stored=True)
 
 
 def decoded(data: bytes, path: str) -> dict[str, Any]:
@@ -87,13 +87,9 @@ def encoded(value: Mapping[str, Any], what: str) -> bytes:
     return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n"
 
 
-def digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
-
-
 def reference(session_id: str, text: str) -> str:
     """The reference of an offloaded text: `SESSION/NAME`; the same for the same text."""
-    return f"{session_id}/{digest(text.encode('utf-8', 'surrogatepass'))}"
+    return f"{session_id}/{codec.digest(text.encode('utf-8', 'surrogatepass'))}"
 
 
 def parts_of(ref: str) -> tuple[str, str]:
@@ -117,7 +113,7 @@ def offloaded_text(ref: str, data: bytes | None) -> str:
     """
     if data is None:
         raise NotFoundError(f"nothing is offloaded under {ref!r}", hint="It is deleted when its session ends.")
-    if digest(data) != ref.rpartition("/")[2]:  # its name is the hash of its original contents
+    if codec.digest(data) != ref.rpartition("/")[2]:  # its name is the hash of its original contents
         raise InvalidDataError(
             f"the content offloaded under {ref!r} has changed", hint="Another program changed the file."
         )

@@ -220,7 +220,7 @@ def replace(
                 os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
             else:
                 with _folder_of(keep, root) as aside:
-                    _move(temporary, path, place, keep.name, aside)
+                    swap_in(temporary, path, place, keep.name, aside)
         except OSError:
             with suppress(OSError):  # otherwise the next writer removes it
                 os.unlink(temporary, dir_fd=place)
@@ -308,10 +308,10 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def _move(temporary: str, path: Path, place: int, keep: str, aside: int) -> None:
+def swap_in(temporary: str, path: Path, place: int, keep: str, aside: int) -> None:
     """Rename a new file into place; the replaced file goes to `keep`, if the system can swap names."""
     there = os.access(path.name, os.F_OK, dir_fd=place, follow_symlinks=False)
-    if not there or not _exchange(temporary, path.name, place):
+    if not there or not exchange(temporary, path.name, place):
         os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
         return
     try:
@@ -328,12 +328,12 @@ def _swap_back(temporary: str, path: Path, place: int, problem: OSError) -> None
         StorageError: the swap cannot be undone either. The file keeps its temporary name: it may hold a hand edit.
     """
     with suppress(OSError):
-        if _exchange(temporary, path.name, place):
+        if exchange(temporary, path.name, place):
             return
     raise StorageError(f"{storage_error(problem, path).message}, after it was written", hint=UNSURE)
 
 
-def _exchange(first: str, second: str, folder: int) -> bool:
+def exchange(first: str, second: str, folder: int) -> bool:
     """Swap two names in a folder in one step; False if the system or the file system cannot.
 
     Raises:

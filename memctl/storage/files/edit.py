@@ -1,4 +1,7 @@
-"""Which bytes of `memory.json` change, given the positions of the records."""
+"""Which bytes of `memory.json` change, given the positions of the records.
+
+An edit is a splice, so untouched records keep their exact bytes, even with a person's formatting.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl.core.formats.document import (
-    Array,
-    Document,
-    Splice,
-    apply_splices,
-    cut,
-    fill,
-    insert_after,
-    insert_first,
-)
+from memctl.core.formats.document import Array, Document
 from memctl.core.models import Memory
 
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
@@ -26,6 +20,17 @@ BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 Place = tuple[int, int]
 """The first byte of a record, and the byte after its last."""
+
+_SPACE = b" \t\r\n"
+
+
+@dataclass(frozen=True)
+class Splice:
+    """Replace the bytes [start, end) with `text`."""
+
+    start: int
+    end: int
+    text: bytes
 
 
 @dataclass(frozen=True)
@@ -142,3 +147,55 @@ def rebuilt_parts(header: Mapping[str, Any], raws: Iterable[bytes]) -> Iterator[
 
 def _header_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", "\n  ")
+
+
+# Splices
+
+
+def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:
+    """The data with non-overlapping splices applied."""
+    parts: list[bytes | memoryview] = []
+    at, source = 0, memoryview(data)  # a slice of it copies nothing: the file is copied once, by `join`
+    for splice in sorted(splices, key=lambda s: (s.start, s.end)):
+        parts += [source[at : splice.start], splice.text]
+        at = splice.end
+    return b"".join([*parts, source[at:]])
+
+
+def insert_after(place: int, texts: Sequence[bytes]) -> Splice:
+    """Insert records after the one that ends at `place`."""
+    return Splice(place, place, b"".join(b",\n    " + text for text in texts))
+
+
+def insert_first(array_start: int, texts: Sequence[bytes]) -> Splice:
+    """Insert records at the start of a non-empty array whose `[` is at `array_start`."""
+    return Splice(array_start + 1, array_start + 1, b"\n    " + b",\n    ".join(texts) + b",")
+
+
+def fill(array: tuple[int, int], texts: Sequence[bytes]) -> Splice:
+    """Replace all records of the array with these."""
+    inside = b"\n    " + b",\n    ".join(texts) + b"\n  " if texts else b""
+    return Splice(array[0] + 1, array[1], inside)
+
+
+def cut(data: bytes, start: int, end: int) -> Splice:
+    """Remove the record at [start, end) together with its comma."""
+    after = _skip_space(data, end)
+    if data[after : after + 1] == b",":
+        return Splice(start, _skip_space(data, after + 1), b"")
+    before = _skip_space_back(data, start)
+    if data[before - 1 : before] == b",":
+        return Splice(before - 1, end, b"")
+    return Splice(before, after, b"")
+
+
+def _skip_space(data: bytes, at: int) -> int:
+    while data[at : at + 1] and data[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _skip_space_back(data: bytes, at: int) -> int:
+    while at > 0 and data[at - 1] in _SPACE:
+        at -= 1
+    return at

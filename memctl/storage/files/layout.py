@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from memctl.core import models
 from memctl.core.formats import document
-from memctl.core.names import check_user_name
-from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
+from memctl.errors import RefusedError
 from memctl.storage.files import atomic, signing
 
 CONFIG_NAME = "memctl.yaml"
-STORE_VARIABLE = "MEMCTL_STORE"
-USER_VARIABLE = "MEMCTL_USER"
-
-GITATTRIBUTES = """\
-memory.json text eol=lf merge=memctl diff=memctl
-reflections/**/*.md text eol=lf merge=memctl
-feedback.jsonl text eol=lf merge=memctl
-"""
-GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
 
 
 PRIVATE = ".memctl/"
@@ -217,102 +207,10 @@ def check_private(folder: UserFolder) -> None:
             raise RefusedError(f"{place} is a link, or no folder: memctl does not keep its files there", hint=hint)
 
 
-def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:
-    """The store's folder: the given one, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
-
-    Raises:
-        UsageError: the given store is an address or blank.
-    """
-    if chosen := given or environment.get(STORE_VARIABLE):
-        if not str(chosen).strip():
-            raise UsageError("the store's name is blank", hint="Name a folder with --store or MEMCTL_STORE.")
-        _refuse_address(str(chosen))
-        return Path(chosen).expanduser().absolute()
-    for folder in (here, *here.parents):
-        if (folder / CONFIG_NAME).is_file():
-            return folder
-    return Path("~/.memctl").expanduser()
-
-
-_ADDRESS = re.compile(
-    r"""\s*(?:(?P<scheme>[a-z][a-z0-9+.-]+):(?:[a-z0-9+.:-]*/|\\)      # https://…, s3:/…, jdbc:postgresql://…
-        |(?P<known>file|https?|ftps?|sftp|ssh|git|s3|gs|az|jdbc|odbc|sqlite3?|duckdb|libsql|postgres(?:ql)?|pgsql|mysql
-        |mariadb|mssql|oracle|mongodb|redis|rediss|data|memory)(?:\+\w+)?:
-        |[^\s/@:]+@[^\s/@:]+:                                           # git@host:path
-        |(?://)?[^\s/@:\\]*:[^\s/@\\]*@[^\s/@]+)                         # user:password@host/path""",
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def _refuse_address(given: str) -> None:
-    """Refuse a text that looks like an address. The error quotes only its scheme: the rest may hold a password.
-
-    Raises:
-        UsageError: it looks like an address.
-    """
-    if match := _ADDRESS.match(given):
-        scheme = match["scheme"] or match["known"]
-        shown = f"{scheme.lower()}:…" if scheme else "user@host:…"
-        hint = "Write ./ before the name if a folder is really called so."
-        reason = f"the store is given as an address ({shown}); it must be a folder, or postgresql://USER@HOST/DATABASE"
-        raise UsageError(reason, hint=hint)
-
-
-def users(store: Path) -> list[str]:
-    """The names of the users in a store: folders with a `memory.json` or reflections."""
-    if not store.is_dir():
-        return []
-    try:
-        return sorted(entry.name for entry in _folders(store) if _is_user(store / entry.name))
-    except OSError as problem:
-        raise StorageError(f"cannot read {store}: {problem.strerror}", hint="Check its permissions.") from None
-
-
-def _folders(store: Path) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(store) as entries:
-        yield from (entry for entry in entries if not entry.name.startswith(".") and entry.is_dir())
-
-
-def _is_user(folder: Path) -> bool:
-    try:
-        return (folder / document.FILE_NAME).exists() or (folder / ".memctl").is_dir()
-    except OSError as problem:
-        raise StorageError(f"cannot read {folder}: {problem.strerror}", hint="Check its permissions.") from None
-
-
-def find_user(store: Path, name: str) -> UserFolder:
-    """An existing user's folder.
-
-    Raises:
-        NotFoundError: no such user; similar names are suggested.
-    """
-    folder = UserFolder(store / check_user_name(name))
-    if _is_user(folder.root):
-        return folder
-    known = users(store)
-    if not known and not (store / CONFIG_NAME).exists():
-        raise NotFoundError(f"there is no memory store in {store}", hint="Make one with `memctl init`.")
-    raise NotFoundError(f"no user {name!r} in {store}", hint=_user_hint(name, known))
-
-
-def _user_hint(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    if near := get_close_matches(name, known, 3):
-        return f"Did you mean {' or '.join(near)}?"
-    listing = f"Users here: {', '.join(known[:8])}. " if known else ""
-    return f"{listing}Create the user with `memctl user add {argument(name)}`."
-
-
-def create_user(store: Path, name: str) -> UserFolder:
-    """Create a user's folder with an empty `memory.json`; missing parts of an existing one are added."""
-    folder = UserFolder(store / check_user_name(name))
-    for directory in (folder.root, folder.reflections, folder.state, folder.cache):
-        atomic.make_directory(directory)
-    if not folder.memory_file.exists():
-        atomic.create(folder.memory_file, document.empty(folder.name))
-    ensure_private(folder)
-    return folder
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """The directory for derived data that cannot be in the store: models, indexes of read-only folders."""
+    base = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "memctl"
 
 
 def ensure_private(folder: UserFolder) -> None:
@@ -325,21 +223,3 @@ def ensure_private(folder: UserFolder) -> None:
     marker = folder.private / ".gitignore"
     if not marker.exists():
         atomic.create(marker, b"*\n")
-
-
-def prepare_git(folder: UserFolder) -> list[str]:
-    """Write the ignore and attributes files, or their missing lines; returns the names written."""
-    files = ((".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE))
-    return [name for name, text in files if add_lines(folder, name, text)]
-
-
-def add_lines(folder: UserFolder, name: str, text: str) -> bool:
-    """Add the missing lines to one of git's files; False if none was missing."""
-    there = (atomic.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
-    known = {line.strip() for line in there.splitlines()}
-    lines = [line for line in text.splitlines() if line not in known]
-    if lines:
-        begun = there if not there or there.endswith("\n") else there + "\n"
-        new = begun + "".join(f"{line}\n" for line in lines)
-        atomic.replace(folder.root / name, new.encode("utf-8", "surrogateescape"))
-    return bool(lines)

@@ -1,4 +1,4 @@
-"""Which files of a user's folder belong to the user: all but what is derived, or a running process's, or git's."""
+"""The files of a user's folder that are copied with it: not derived data, nothing of a running process or of git."""
 
 from __future__ import annotations
 

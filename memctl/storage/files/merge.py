@@ -24,7 +24,6 @@ from memctl.core.json_merge import (
     count,
     entries_by_id,
     entry,
-    json_text,
     listed_in,
     merged_entries,
     same,
@@ -33,16 +32,17 @@ from memctl.core.json_merge import (
 )
 from memctl.core.mentions import unlinked
 from memctl.core.models import Memory
+from memctl.core.plain_json import canonical
 from memctl.errors import InvalidDataError
 from memctl.storage.files import edit, succession
 from memctl.storage.files.merge_sides import (
     Record,
     Side,
     frame_of,
-    parted,
     plain_lines,
     read_sides,
     shape_of,
+    with_distinct_ids,
     with_line_ends,
 )
 from memctl.storage.files.merge_texts import marked_sides
@@ -139,17 +139,17 @@ class _Merge:
     def __init__(self, base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool) -> None:
         self.shape = shape_of(base, ours, theirs)
         read = read_sides(None if base is None else plain_lines(base), plain_lines(ours), plain_lines(theirs))
-        sides = parted(*read, base_known=base_known)
+        sides = with_distinct_ids(*read, base_known=base_known)
         tombstoned = tombstones(sides[1].header) | tombstones(sides[2].header)
-        self.base, self.ours, self.theirs = (_freed(side, tombstoned) for side in sides)
+        self.base, self.ours, self.theirs = (_without_references(side, tombstoned) for side in sides)
         self.conflicts: list[dict[str, Any]] = []
         listed = [entries_by_id(side.header) for side in (self.base, self.ours, self.theirs)]
         self.settled = tuple(_settled(listed[0], side) for side in listed[1:])
 
     def done(self) -> Merged:
         records = self._records()
-        stand = succession.opened(*map(_memories, (records, self.ours.records, self.theirs.records)))
-        records |= {name: _rewritten(memory) for name, memory in stand.items()}
+        kept_last = succession.reactivated(*map(_memories, (records, self.ours.records, self.theirs.records)))
+        records |= {name: _rewritten(memory) for name, memory in kept_last.items()}
         header = self._header()
         tombstoned = tombstones(header)
         kept = {name: record for name, record in records.items() if name not in tombstoned}
@@ -158,7 +158,7 @@ class _Merge:
         if listed := [*listed_in(header), *sorted(new, key=lambda entry: (entry["memory_id"], entry["field"]))]:
             header = {**header, CONFLICTS: listed}
         raws = [*self._in_order(kept), *self._extras(tombstoned)]
-        return Merged(with_line_ends(self._laid_out(header, raws), self.shape), tuple(new), tuple(sorted(stand)))
+        return Merged(with_line_ends(self._formatted(header, raws), self.shape), tuple(new), tuple(sorted(kept_last)))
 
     # Records
 
@@ -219,7 +219,7 @@ class _Merge:
             return ours
         return theirs if ours == base else sorted(base, key=lambda name: edit.order_key(records[name].memory))
 
-    def _laid_out(self, header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
+    def _formatted(self, header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
         """In the layout of a side with this header; else in a new layout."""
         frames = [frame for side in (self.ours, self.theirs) if (frame := frame_of(side, header)) is not None]
         before = self.base.frame
@@ -284,10 +284,10 @@ def _memories(records: Mapping[str, Record]) -> Mapping[str, Memory]:
 
 
 def _without(record: Record, names: Sequence[str]) -> str:
-    return json_text({name: value for name, value in codec.encode(record.memory).items() if name not in names})
+    return canonical({name: value for name, value in codec.encode(record.memory).items() if name not in names})
 
 
-def _freed(side: Side, tombstoned: set[str]) -> Side:
+def _without_references(side: Side, tombstoned: set[str]) -> Side:
     """The side without references to purged records."""
     freed = {}
     for name, record in side.records.items() if tombstoned else ():

@@ -12,8 +12,9 @@ from typing import Any
 from memctl.core import times
 from memctl.core.formats import codec, document
 from memctl.core.formats.document import Array, RawRecord
-from memctl.core.json_merge import CONFLICTS, json_text
+from memctl.core.json_merge import CONFLICTS
 from memctl.core.models import Memory
+from memctl.core.plain_json import canonical
 from memctl.storage.files import edit
 
 Key = tuple[str, int]
@@ -164,7 +165,7 @@ def _time_text(moment: datetime | None) -> str:
     return times.to_text(moment) if moment else ""
 
 
-def parted(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
+def with_distinct_ids(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
     """The three versions with one id for each memory, and one memory for each id."""
     base, theirs = _following(base, ours, theirs)
     base, ours = _following(base, theirs, ours)
@@ -216,7 +217,7 @@ def _renamed_before(base: Side, side: Side) -> dict[str, str]:
 
 def frame_of(side: Side, header: Mapping[str, Any]) -> Frame | None:
     """The layout of a side's file; None if the side has another header, or no records."""
-    return side.frame if json_text(side.header) == json_text(header) else None
+    return side.frame if canonical(side.header) == canonical(header) else None
 
 
 @dataclass(frozen=True)

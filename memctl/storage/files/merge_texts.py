@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from memctl.core import times
-from memctl.core.formats import reflections
+from memctl.core.formats import front_matter, reflections
 from memctl.core.formats.front_matter import Field
 from memctl.core.json_merge import names_of, united
 from memctl.errors import InvalidDataError
@@ -105,10 +105,8 @@ def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMer
 
 def _sortable_time(value: object) -> str:
     """A time in a form that sorts; empty if the value is not a time."""
-    try:
-        return times.from_value(value).isoformat()
-    except ValueError:
-        return ""
+    moment = times.if_valid(value)
+    return moment.isoformat() if moment else ""
 
 
 def _merged_front(base: bytes, ours: bytes, theirs: bytes) -> bytes:
@@ -162,5 +160,5 @@ def _lists(name: str, *sides: Mapping[str, Field]) -> str | None:
         return None
     both = united(base if isinstance(base, list) else [], ours, theirs)
     if sides[1][name].text.lstrip().startswith(f"{name}:"):  # `on: [a]` stays without quotes
-        return name + reflections.line("x", both).removeprefix("x")
-    return reflections.line(name, both)
+        return name + front_matter.line("x", both).removeprefix("x")
+    return front_matter.line(name, both)

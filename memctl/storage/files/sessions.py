@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from memctl.core import times
-from memctl.core.formats.sessions import digest, dump, is_id, not_found, offloaded_text, parse, parts_of, reference
+from memctl.core.formats.sessions import dump, is_id, not_found, offloaded_text, parse, parts_of, reference
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
-from memctl.errors import ConflictError
 from memctl.storage.files import atomic, local_state, lock
 from memctl.storage.files.layout import UserFolder
 
@@ -78,20 +77,6 @@ def load(folder: UserFolder, session_id: str) -> Session:
     raise not_found(session_id, ids(folder))
 
 
-def save(folder: UserFolder, session: Session, now: datetime, *, timeout: float) -> Session:
-    """Write a whole session, if its file has not changed since it was loaded.
-
-    Raises:
-        ConflictError: another process saved or deleted it.
-    """
-    with locked(folder, session.session_id, timeout=timeout):
-        present = load_if_exists(folder, session.session_id)
-        if (present.digest if present else "") != session.digest:
-            hint = "Load it again and make the change again; nothing was overwritten."
-            raise ConflictError(f"session {session.session_id} was saved by someone else in the meantime", hint=hint)
-        return write(folder, session, now)
-
-
 def change(
     folder: UserFolder,
     session_id: str,
@@ -134,7 +119,7 @@ def write(folder: UserFolder, session: Session, now: datetime) -> Session:
     if session.own:
         data = folder.signer.signed(kind(session.session_id), data)
     atomic.replace(path_of(folder, session.session_id), data, root=folder.root)
-    return replace(stamped, digest=digest(data))
+    return replace(stamped, stored=True)
 
 
 def delete(folder: UserFolder, session_id: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memctl.core.formats import document
 from memctl.errors import MemctlError, RefusedError
-from memctl.storage.files import atomic, layout, listing, lock, transcripts
+from memctl.storage.files import atomic, layout, listing, lock, transcript_decisions
 from memctl.storage.files.layout import UserFolder
 
 _STAGE = f"{atomic.TEMPORARY_PREFIX}import-"
@@ -88,7 +88,7 @@ def complete(folder: UserFolder) -> None:
         atomic.make_directory(directory)
     layout.ensure_private(folder)
     if folder.transcripts.is_dir():
-        transcripts.ensure_private(folder)
+        transcript_decisions.ensure_private(folder)
     if (displaced := folder.displaced / folder.memory_file.name).exists():
         with atomic.writing(displaced):  # its new time must not look like a recent edit
             os.utime(displaced, (0, 0))

@@ -26,23 +26,23 @@ def circles(superseded_by: Mapping[str, str]) -> Iterator[list[str]]:
             yield list(path)[path[name] :]
 
 
-def opened(merged: Memories, ours: Memories, theirs: Memories) -> dict[str, Memory]:
+def reactivated(merged: Memories, ours: Memories, theirs: Memories) -> dict[str, Memory]:
     """The memories to make active again, so that the last decision in each circle that a merge made holds.
 
     A circle is broken at the memory that was superseded last: its successor is as on the side that kept it.
     """
     sides = (ours, theirs)
     by = {name: memory.superseded_by for name, memory in merged.items()}
-    made = [each for each in circles(by) if not any(_stands_in(each, merged, side) for side in sides)]
-    return {name: memory for each in made for name, memory in _opened(merged, each, sides)}
+    made = [each for each in circles(by) if not any(_has_circle(each, merged, side) for side in sides)]
+    return {name: memory for each in made for name, memory in _reactivated(merged, each, sides)}
 
 
-def _stands_in(circle: Sequence[str], merged: Memories, side: Memories) -> bool:
+def _has_circle(circle: Sequence[str], merged: Memories, side: Memories) -> bool:
     """Whether a side has the whole circle: then the merge did not make it."""
     return all(_by(side.get(name)) == merged[name].superseded_by for name in circle)
 
 
-def _opened(merged: Memories, circle: Sequence[str], sides: Sequence[Memories]) -> Iterator[tuple[str, Memory]]:
+def _reactivated(merged: Memories, circle: Sequence[str], sides: Sequence[Memories]) -> Iterator[tuple[str, Memory]]:
     for name in sorted(circle, key=lambda name: _superseded_at(name, merged, sides), reverse=True):
         kept = merged[name].superseded_by
         for side in sides:

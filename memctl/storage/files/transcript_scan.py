@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 
 from memctl.core import kept
+from memctl.core.formats import codec
 from memctl.errors import MemctlError
 from memctl.storage.files import atomic, sessions, transcripts
 from memctl.storage.files.layout import UserFolder
@@ -116,7 +116,7 @@ def attachment_problem(folder: UserFolder, name: str) -> str:
         return problem.message
     if data is None:
         return "is missing"
-    return "" if blake2b(data, digest_size=16).hexdigest() == name else "has other content than was stored"
+    return "" if codec.digest(data) == name else "has other content than was stored"
 
 
 # Changing; with the transcripts' lock held

@@ -6,8 +6,8 @@ An acknowledged change is on disk. After a crash, the next command completes the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,9 +24,9 @@ from memctl.providers.base import Embedder
 from memctl.storage.entries.making import record_entry
 from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, replay
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import sync
+from memctl.storage.folder import embedding, reading, sync
 from memctl.storage.folder.view import FolderView
-from memctl.storage.index.rows import FileState, FileUpdate
+from memctl.storage.index.rows import FileState, FileUpdate, stamp_of
 from memctl.storage.index.sqlite import SqliteIndex
 
 if TYPE_CHECKING:
@@ -94,9 +94,16 @@ class Gateway:
                 return value
         raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
 
-    def locked(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def locked(self) -> Iterator[None]:
         """The user's lock, with crash recovery first."""
-        return _Locked(self)
+        with lock.exclusive(self.folder.lock, timeout=self.lock_timeout):
+            _refuse_tracked(self.folder)
+            if local_state.suspicious(self.folder):
+                self.moved_aside += local_state.set_aside(self.folder)
+                _take_back(self)
+            replay.replay(self.folder)
+            yield
 
     def view(self) -> FolderView:
         """The present state, synced.
@@ -116,10 +123,10 @@ class Gateway:
     def _prepare(self, change: Change, now: datetime) -> _Prepared | None:
         """Everything that will be written, prepared in memory; None if the file changed meanwhile."""
         texts = {m.memory_id: change.raws.get(m.memory_id) or document.raw_of(m) for m in change.puts}
-        known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
+        known = self.index.records.raws([*texts, *change.removes])
         data = atomic.read(self.folder.memory_file)
         base = self.index.files().get(document.FILE_NAME)
-        if (base.stamp if base else None) != (None if data is None else self._stamp()):
+        if (base.stamp if base else None) != (None if data is None else stamp_of(self.folder.memory_file.stat())):
             return None
         clean = base is None or not base.problem
         old = document.empty(self.folder.name) if data is None else data
@@ -149,10 +156,6 @@ class Gateway:
             return file
         return replace(file, after=self.folder.signer.signed(path, file.after))
 
-    def _stamp(self) -> tuple[int, int, int, int]:
-        stat = self.folder.memory_file.stat()
-        return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-
     def _new_content(
         self, data: bytes, change: Change, texts: Mapping[str, bytes], clean: bool
     ) -> tuple[bytes, tuple[Mapping[str, Any], Mapping[str, Any]] | None]:
@@ -172,18 +175,18 @@ class Gateway:
     def _plan_by_index(self, data: bytes, change: Change) -> edit.Plan | None:
         """Locate a few records by their bytes; None if that is uncertain or too many."""
         ids = [*(memory.memory_id for memory in change.puts), *change.removes]
-        known = self.index.raws(document.FILE_NAME, ids)
+        known = self.index.records.raws(ids)
         if len(known) > _FEW:
             return None
         anchors = {
-            memory.memory_id: self.index.record_before(_seconds(memory.created_at), memory.memory_id)
+            memory.memory_id: self.index.records.before(_seconds(memory.created_at), memory.memory_id)
             for memory in sorted(change.puts, key=edit.order_key)
             if memory.memory_id not in known
         }
         distinct = set(anchors.values())
         if None in distinct or len(distinct) > _FEW or distinct & set(change.removes):
             return None
-        known |= self.index.raws(document.FILE_NAME, [anchor for anchor in anchors.values() if anchor])
+        known |= self.index.records.raws([anchor for anchor in anchors.values() if anchor])
         places = {mid: _place(data, raw) for mid, raw in known.items()}
         if None in places.values():
             return None
@@ -272,13 +275,12 @@ class Gateway:
         stat = self.folder.memory_file.stat()
         if stat.st_size != len(content) or stat.st_ino == (prepared.base.inode if prepared.base else -1):
             return
-        stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-        state = FileState(document.FILE_NAME, *stamp, seen_ns=sync.OWN_WRITE)
+        state = FileState(document.FILE_NAME, *stamp_of(stat), seen_ns=reading.OWN_WRITE)
         entries = [record_entry(memory, prepared.texts[memory.memory_id]) for memory in prepared.change.puts]
         header = prepared.operation.header[1] if prepared.operation.header else None
         if prepared.before is None:
             header = document.parse(content).header
-        vectors = sync.embed_entries(entries, self.embedder, self.index)
+        vectors = embedding.embed_entries(entries, self.embedder, self.index)
         update = FileUpdate(
             document.FILE_NAME,
             *(prepared.base, state, entries, prepared.change.removes, header),
@@ -294,9 +296,7 @@ class Gateway:
         Returns:
             the value of the decision.
         """
-        from memctl.storage.files.erasing.carrying_out import (
-            erase,  # imported here, because only purges need it
-        )
+        from memctl.storage.files.erasing.carrying_out import erase  # only purges need it
 
         with self.locked():
             what, value = decide(self.view())
@@ -324,29 +324,6 @@ class _Prepared:
     content: bytes | None
     texts: Mapping[str, bytes]
     clean: bool
-
-
-class _Locked:
-    """Context manager: the lock, then recovery."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._lock = lock.exclusive(gateway.folder.lock, timeout=gateway.lock_timeout)
-
-    def __enter__(self) -> None:
-        self._lock.__enter__()
-        try:
-            _refuse_tracked(self._gateway.folder)
-            if local_state.suspicious(self._gateway.folder):
-                self._gateway.moved_aside += local_state.set_aside(self._gateway.folder)
-                _take_back(self._gateway)
-            replay.replay(self._gateway.folder)
-        except BaseException as problem:
-            self._lock.__exit__(type(problem), problem, problem.__traceback__)
-            raise
-
-    def __exit__(self, *error: Any) -> None:
-        self._lock.__exit__(*error)
 
 
 def replay_if_free(gateway: Gateway) -> None:

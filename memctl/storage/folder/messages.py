@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -14,9 +13,9 @@ from memctl.core.models import Change, Memory
 from memctl.errors import MemctlError
 from memctl.git import tracking
 from memctl.storage.entries.rows import Row
-from memctl.storage.files import transcripts
-from memctl.storage.folder import sync
-from memctl.storage.index.rows import FileState
+from memctl.storage.files import transcript_decisions, transcripts
+from memctl.storage.folder import embedding, reading
+from memctl.storage.index.rows import FileState, stamp_of
 from memctl.storage.ports.messages import Differing, Place, Run, Version
 
 if TYPE_CHECKING:
@@ -47,12 +46,12 @@ class FolderMessages:
         storage = self._storage
         base = storage.index.files().get(added.path)
         known = base.stamp if base and base.hash else None
-        if known != (_stamp(added.before) if added.before else None) or (base and not known):
+        if known != (stamp_of(added.before) if added.before else None) or (base and not known):
             return
         problem = base.problem if base else ""
-        state = FileState(added.path, *_stamp(added.after), seen_ns=sync.OWN_WRITE, problem=problem)
-        update = sync.transcript_update(storage.folder, storage.index, base, state, added.data, added.tail)
-        storage.index.update([update], sync.embed_entries(update.entries, storage.embedder, storage.index))
+        state = FileState(added.path, *stamp_of(added.after), seen_ns=reading.OWN_WRITE, problem=problem)
+        update = reading.transcript_update(storage.folder, storage.index, base, state, added.data, added.tail)
+        storage.index.update([update], embedding.embed_entries(update.entries, storage.embedder, storage.index))
 
     def delete(self, message_ids: Sequence[str], now: datetime, command: str) -> list[str]:
         storage = self._storage
@@ -118,7 +117,7 @@ class FolderMessages:
         folder, known = self._storage.folder, self._storage.index.files()
         for path in transcripts.files(folder)[-2:]:
             state = known.get(path)
-            if state is None or state.stamp != _stamp((folder.root / path).lstat()):
+            if state is None or state.stamp != stamp_of((folder.root / path).lstat()):
                 self._storage.refresh()
                 return
 
@@ -164,19 +163,19 @@ class FolderMessages:
     # Decisions of this machine's user
 
     def privacy(self) -> str:
-        return transcripts.privacy(self._storage.folder)
+        return transcript_decisions.privacy(self._storage.folder)
 
     def paused(self) -> Paused:
-        return transcripts.read_paused(self._storage.folder)
+        return transcript_decisions.read_paused(self._storage.folder)
 
     def pause(self, paused: Paused) -> None:
-        transcripts.write_paused(self._storage.folder, paused)
+        transcript_decisions.write_paused(self._storage.folder, paused)
 
     def notice(self) -> tuple[float, datetime] | None:
-        return transcripts.read_notice(self._storage.folder)
+        return transcript_decisions.read_notice(self._storage.folder)
 
     def announce(self, days: float, at: datetime) -> None:
-        transcripts.write_notice(self._storage.folder, days, at)
+        transcript_decisions.write_notice(self._storage.folder, days, at)
 
 
 def _text(place: Scanned) -> str:
@@ -185,7 +184,3 @@ def _text(place: Scanned) -> str:
 
 def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def _stamp(stat: os.stat_result) -> tuple[int, int, int, int]:
-    return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)

@@ -9,7 +9,7 @@ from memctl.core.formats import codec, document
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import record_entry
 from memctl.storage.entries.rows import Entry
-from memctl.storage.folder import sync
+from memctl.storage.folder import embedding
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 
@@ -27,9 +27,9 @@ def index_of(
     """
     index = present.copied()
     try:
-        made = sync.embed_entries(_entries(records, index), embedder, index) if embedder else {}
+        made = embedding.embed_entries(_entries(records, index), embedder, index) if embedder else {}
         index.update([*_without_texts(index), _records_update(records, index)], made)
-        missing = sync.embed_pending(index, embedder, at_most=at_most)[1] if embedder else ""
+        missing = embedding.embed_pending(index, embedder, at_most=at_most)[1] if embedder else ""
         yield index, missing
     finally:
         index.close()

@@ -24,7 +24,7 @@ from memctl.providers.base import Embedder
 from memctl.storage import housekeeping
 from memctl.storage.files import journal, local_state, receipts
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import stamps, sync
+from memctl.storage.folder import embedding, stamps, sync
 from memctl.storage.folder.gateway import Gateway, replay_if_free
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index.database import DAMAGE, HINDRANCE
@@ -225,7 +225,7 @@ class FolderStorage:
 
     def _with_vectors(self, report: SyncReport, everything: bool, progress: Progress | None) -> SyncReport:
         inline = 0 if waiting.is_time_limited() else INLINE_EMBEDDINGS
-        pending, reason = sync.embed_pending(
+        pending, reason = embedding.embed_pending(
             self.index, self.embedder, progress, at_most=None if everything else inline
         )
         self.report = replace(report, pending=pending, pending_reason=reason)
@@ -237,8 +237,9 @@ class FolderStorage:
     def stamp(self) -> str:
         return stamps.of(self.folder, self.index.files())
 
-    def compact(self) -> int:
-        return self.index.compact()
+    def compact(self) -> list[str]:
+        freed = self.index.compact()
+        return [f"index: {freed:,} bytes freed"] if freed else []
 
     def search_of(
         self, records: Mapping[str, bytes], *, vectors: bool = True

@@ -13,13 +13,13 @@ from memctl.core.formats import codec, document, knowledge, reflections, trash
 from memctl.core.models import MEMORIES, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
-from memctl.errors import NotFoundError, UsageError
+from memctl.errors import NotFoundError
 from memctl.storage.entries.rows import Row
 from memctl.storage.files import atomic, local_state, replay
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.search import Search
-from memctl.storage.ports.view import Counts, StoredDocument, View
+from memctl.storage.ports.view import Counts, StoredDocument
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class FolderView:
 
     def _free(self, drawn: str, last: dict[str, str | None]) -> str:
         """The id, or the next free one after those of its second, which `last` caches."""
-        return records.free_id(drawn, last, self.given, self.index.last_id, self._is_taken)
+        return records.free_id(drawn, last, self.given, self.index.records.last_id, self._is_taken)
 
     def _is_taken(self, memory_id: str) -> bool:
         in_trash = self.folder.root / path_of(trash.name_of(memory_id))
@@ -66,11 +66,11 @@ class FolderView:
 
     def raws(self, memory_ids: Sequence[str] | None = None) -> dict[str, bytes]:
         if memory_ids is None:
-            return {row.ref: row.raw for row in self.index.records()}
-        return self.index.raws(document.FILE_NAME, memory_ids)
+            return {row.ref: row.raw for row in self.index.records.every()}
+        return self.index.records.raws(memory_ids)
 
     def raw_records(self) -> Iterator[tuple[str, bytes]]:
-        return self.index.raw_records()
+        return self.index.records.every_raw()
 
     def is_message(self, message_id: str) -> bool:
         return bool(self.index.message(message_id))
@@ -80,43 +80,43 @@ class FolderView:
         return (row.memory for row in rows if row.is_record)
 
     def all(self) -> Iterator[Memory]:
-        return (row.memory for row in self.index.records())
+        return (row.memory for row in self.index.records.every())
 
     def same_text(self, content: str) -> list[Memory]:
-        return [row.memory for row in self.index.by_text(codec.text_hash(content))]
+        return [row.memory for row in self.index.records.by_text(codec.text_hash(content))]
 
     def with_key(self, category: str, key: str) -> list[Memory]:
-        return [row.memory for row in self.index.by_key(category, key)]
+        return [row.memory for row in self.index.records.by_key(category, key)]
 
     def imported(self, external_id: str) -> list[Memory]:
-        return [row.memory for row in self.index.by_external(external_id)]
+        return [row.memory for row in self.index.records.by_external(external_id)]
 
     def expect(self, memories: Sequence[Memory]) -> None:
         """Does nothing: each lookup takes microseconds."""
 
     def pinned(self, limit: int, now: datetime) -> list[Memory]:
-        return [row.memory for row in self.index.pinned(limit, now)]
+        return [row.memory for row in self.index.records.pinned(limit, now)]
 
     def tagged(self, tag: str, limit: int, now: datetime) -> list[Memory]:
-        return [row.memory for row in self.index.tagged(tag, limit, now)]
+        return [row.memory for row in self.index.records.tagged(tag, limit, now)]
 
     def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
-        return [row.memory for row in self.index.profile(least_confidence, limit, now)]
+        return [row.memory for row in self.index.records.profile(least_confidence, limit, now)]
 
     def categories(self) -> set[str]:
-        return self.index.categories()
+        return self.index.records.categories()
 
     def kinds(self) -> set[str]:
-        return self.index.kinds()
+        return self.index.records.kinds()
 
     def tag_counts(self) -> Mapping[str, int]:
-        return self.index.tag_counts()
+        return self.index.records.tag_counts()
 
     def counts(self) -> Counts:
-        return self.index.counts()
+        return self.index.records.counts()
 
     def naming(self, ids: Iterable[str]) -> list[Memory]:
-        return [row.memory for row in self.index.naming(ids)]
+        return [row.memory for row in self.index.records.naming(ids)]
 
     def texts(self, below: tuple[str, ...]) -> list[str]:
         known = [path for path in self.index.files() if path != document.FILE_NAME]
@@ -145,25 +145,25 @@ class FolderView:
         )
 
     def ids_starting(self, beginning: str, limit: int) -> list[str]:
-        return self.index.ids_starting(beginning, limit)
+        return self.index.records.ids_starting(beginning, limit)
 
     def ids_ending(self, ending: str, limit: int) -> list[str]:
-        return self.index.ids_ending(ending, limit)
+        return self.index.records.ids_ending(ending, limit)
 
     def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
-        return self.index.newest_ids(beginning, limit, end=end)
+        return self.index.records.newest_ids(beginning, limit, end=end)
 
     def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
-        return self.index.ids_around(ids, length)
+        return self.index.records.ids_around(ids, length)
 
     def referring(self, name: str) -> set[str]:
-        return self.index.referring(name)
+        return self.index.records.referring(name)
 
     def orphans(self) -> list[Reflection]:
-        return [reflections.parse(row.raw, row.path) for row in self.index.orphans()]
+        return [reflections.parse(row.raw, row.path) for row in self.index.records.orphans()]
 
     def expired(self, now: datetime) -> list[Memory]:
-        return [row.memory for row in self.index.expired(now)]
+        return [row.memory for row in self.index.records.expired(now)]
 
     def repeated(self) -> set[str]:
         state = self.index.files().get(document.FILE_NAME)
@@ -172,7 +172,7 @@ class FolderView:
         return document.repeated(document.parse(self.read(document.FILE_NAME) or b""))
 
     def misnamed(self) -> list[Row]:
-        return self.index.misnamed()
+        return self.index.records.misnamed()
 
     def read(self, name: str) -> bytes | None:
         """See the port; memctl's own files only if this machine's user wrote them."""
@@ -190,14 +190,3 @@ class FolderView:
     @property
     def header(self) -> Mapping[str, Any]:
         return self.index.header()
-
-
-def of_folder(view: View) -> FolderView:
-    """The view as a folder, for features that are about files.
-
-    Raises:
-        UsageError: the memories are not in a folder.
-    """
-    if isinstance(view, FolderView):
-        return view
-    raise UsageError("this is about the files of a folder, and the store is not a folder")

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memctl.storage.entries.rows import Entry
+
+
+def stamp_of(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Size, times and inode: equal stamps mean the same content, unless the file was changed within the clock's
+    resolution."""
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
+"""The columns of a `FileState`, in order."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +35,7 @@ class FileState:
 
     @property
     def stamp(self) -> tuple[int, int, int, int]:
-        """Equal stamps mean the same content, unless the file was changed within the clock's resolution."""
+        """See `stamp_of`."""
         return (self.size, self.mtime_ns, self.ctime_ns, self.inode)
 
 

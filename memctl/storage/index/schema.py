@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 20
+VERSION = 21
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -39,7 +39,11 @@ CREATE INDEX entries_profile ON entries ((kind = 'preference' OR category = 'pre
     WHERE kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active';
 CREATE INDEX entries_session ON entries (session_id, created, line, ref) WHERE session_id IS NOT NULL;
 CREATE INDEX entries_message ON entries (ref) WHERE layer = 'MSG';
-CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = 'memory.json';
+-- What a list filters and sorts by, so that it need not read the rows.
+CREATE INDEX entries_created ON entries (
+    created, memory_id, ref, status, kind, category, problem, expires, needs_revision, pinned,
+    happened, updated, importance
+) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;
 CREATE INDEX tags_entry ON tags (entry);

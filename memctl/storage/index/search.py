@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 
 import apsw
 
+from memctl.core.formats import codec
 from memctl.core.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED, Filters
 from memctl.core.text import terms
 from memctl.storage.entries import vectors
@@ -339,11 +339,17 @@ def _place(path: str) -> tuple[str, str]:
     return part, path if part == DOCUMENTS or path.startswith("reflections/") else ""
 
 
-def matches(connection: db.Connection, entries: Sequence[int]) -> list[Row]:
+def entries(connection: db.Connection, condition: str, *arguments: Any, order: str = "rowid") -> list[Row]:
+    """The entries that fulfil a condition."""
+    sql = f"SELECT {COLUMNS} FROM entries e WHERE {condition} ORDER BY {order}"
+    return [entry_of(connection, each) for each in db.rows(connection, sql, arguments)]
+
+
+def matches(connection: db.Connection, keys: Sequence[int]) -> list[Row]:
     """The entries with these row numbers, in this order."""
     sql = f"SELECT {COLUMNS} FROM entries WHERE rowid IN {_GIVEN}"
-    by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql, (_numbers(entries),))}
-    return [by_row[rowid] for rowid in entries if rowid in by_row]
+    by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql, (_numbers(keys),))}
+    return [by_row[rowid] for rowid in keys if rowid in by_row]
 
 
 def entry_of(connection: db.Connection, row: Sequence[Any]) -> Row:
@@ -359,5 +365,5 @@ def check_bytes(connection: db.Connection, raw: bytes, digest: str) -> None:
     Raises:
         DamagedError: they differ. (SQLite itself detects other pages of zeros.)
     """
-    if len(raw) > db.MOST_IN_ITS_PAGE and blake2b(raw, digest_size=16).hexdigest() != digest:
+    if len(raw) > db.MOST_IN_ITS_PAGE and codec.digest(raw) != digest:
         raise connection.found_damaged("bytes of an entry were lost")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -12,9 +11,7 @@ from typing import Any
 
 import apsw
 
-from memctl.core import kinds
-from memctl.core.formats import document
-from memctl.core.models import ACTIVE, DOCUMENTS, MESSAGES, Filters
+from memctl.core.models import DOCUMENTS, MESSAGES, Filters
 from memctl.core.text import terms
 from memctl.errors import DamagedError, StorageError
 from memctl.storage.entries import columns
@@ -23,20 +20,17 @@ from memctl.storage.entries.rows import Entry, Row
 from memctl.storage.entries.scoring import MOST_WORDS, SMALL_PART, rarest_words, sketches_for
 from memctl.storage.entries.vectors import Packed, packed_question
 from memctl.storage.index import database as db
-from memctl.storage.index import search
+from memctl.storage.index import renewing, search
 from memctl.storage.index.frequencies import Frequencies, selection
-from memctl.storage.index.rows import FileState, FileUpdate
+from memctl.storage.index.records import Records
+from memctl.storage.index.rows import FILE_COLUMNS, FileState, FileUpdate
 from memctl.storage.index.scanning import Scanner
 from memctl.storage.ports.search import SORTED, Match, Neighbours, Origin, Scored, Vector
-from memctl.storage.ports.view import Counts
-
-_FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
-
 
 LARGE = 20_000
 """The number of entries from which a second thread pays off."""
 
-RECORDS_AT_ONCE = 500
+_SAMPLE, _MOST_STARTING = 50, 500
 
 
 class SqliteIndex:
@@ -71,7 +65,7 @@ class SqliteIndex:
         if foreign:
             self.rebuild()
         elif self.owner and not known:
-            self._set_meta("owner", self._identity())
+            self._note_owner()
 
     def _holds_anything(self) -> bool:
         return bool(self.files() or db.value(self.connection, "SELECT EXISTS (SELECT 1 FROM entries)"))
@@ -99,7 +93,7 @@ class SqliteIndex:
         try:
             db.delete(self.path)
             self.connection = db.open_database(self.path)
-            self._set_meta("owner", self._identity())
+            self._note_owner()
         except (StorageError, *db.HINDRANCE) as problem:
             self.connection.close()
             self.connection = db.open_database(Path(":memory:"))
@@ -119,35 +113,9 @@ class SqliteIndex:
         try:
             self._begin()
             with db.transaction(self.connection):
-                self._take_over(old, paths, gone, header)
+                renewing.copy(old, self.connection, paths, gone, header)
         finally:
             old.close()
-
-    def _take_over(
-        self, old: apsw.Connection, paths: Collection[str], gone: Collection[tuple[str, str]], header: bool
-    ) -> None:
-        every = old.execute("SELECT rowid, path, ref FROM entries")
-        left_out = {rowid for rowid, path, ref in every if path not in paths or (path, ref) in gone}
-        for table, names in (
-            ("entries", f"rowid, embedded, {columns.NAMES}"),
-            ("tags", "entry, tag"),
-            ("links", "entry, target"),
-            ("vectors", "entry, vector"),
-            ("sketches", "entry, sketch"),
-        ):
-            rows = (row for row in old.execute(f"SELECT {names} FROM {table}") if row[0] not in left_out)
-            self._insert(table, names, rows)
-        self._insert(
-            "files", _FILE_COLUMNS, (r for r in old.execute(f"SELECT {_FILE_COLUMNS} FROM files") if r[0] in paths)
-        )
-        self._insert("full_text", "rowid, body", _bodies(old, left_out))
-        self.connection.execute(_BODIES_WITHOUT_TERMS)
-        kept = ("model", "header", "logged") if header else ("model",)
-        self._insert("meta", "name, value", (r for r in old.execute("SELECT name, value FROM meta") if r[0] in kept))
-
-    def _insert(self, table: str, names: str, rows: Iterable[Sequence[Any]]) -> None:
-        marks = ",".join("?" * len(names.split(",")))
-        self.connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
 
     def copied(self) -> SqliteIndex:
         """A copy of the index in memory."""
@@ -159,9 +127,9 @@ class SqliteIndex:
             backup.step()
         return copy
 
-    def _set_meta(self, name: str, value: str) -> None:
+    def _note_owner(self) -> None:
         with db.transaction(self.connection):
-            self._note(name, value)
+            self._note("owner", self._identity())
 
     def _note(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
@@ -196,7 +164,7 @@ class SqliteIndex:
 
     def files(self) -> dict[str, FileState]:
         """Each file as it was when last read."""
-        result = db.rows(self.connection, f"SELECT {_FILE_COLUMNS} FROM files")
+        result = db.rows(self.connection, f"SELECT {FILE_COLUMNS} FROM files")
         return {each[0]: FileState(*each) for each in result}
 
     def hashes(self, path: str) -> dict[str, str]:
@@ -207,28 +175,10 @@ class SqliteIndex:
         """The first line of each entry of a file, by ref."""
         return dict(db.rows(self.connection, "SELECT ref, line FROM entries WHERE path = ?", (path,)))
 
-    def raws(self, path: str, refs: Sequence[str]) -> dict[str, bytes]:
-        """The exact bytes of entries of a file, by ref."""
-        sql = """SELECT e.ref, e.raw, e.hash FROM json_each(?) wanted
-        CROSS JOIN entries e ON e.path = ? AND e.ref = wanted.value ORDER BY wanted.key"""
-        result = db.rows(self.connection, sql, (json.dumps(refs), path)) if refs else []
-        for _, raw, digest in result:
-            search.check_bytes(self.connection, raw, digest)
-        return {ref: raw for ref, raw, _ in result}
-
-    def raw_records(self) -> Iterator[tuple[str, bytes]]:
-        """The id and the exact bytes of every present record, in time order; read in batches."""
-        sql = "SELECT ref FROM entries WHERE path = 'memory.json' ORDER BY created, memory_id"
-        refs = [ref for (ref,) in db.rows(self.connection, sql)]
-        for start in range(0, len(refs), RECORDS_AT_ONCE):
-            yield from self.raws(document.FILE_NAME, refs[start : start + RECORDS_AT_ONCE]).items()
-
-    def record_before(self, created: float | None, memory_id: str) -> str | None:
-        """The id of the last record of `memory.json`, in time order, before the given position."""
-        sql = """SELECT ref FROM entries INDEXED BY entries_created
-        WHERE path = 'memory.json' AND (created, memory_id) < (?, ?) ORDER BY created DESC, memory_id DESC LIMIT 1"""
-        before = db.value(self.connection, sql, (columns.BEGINNING if created is None else created, memory_id))
-        return None if before is None else str(before)
+    @property
+    def records(self) -> Records:
+        """The records of `memory.json`, to look them up."""
+        return Records(self.connection)
 
     # Passages of documents
 
@@ -248,7 +198,7 @@ class SqliteIndex:
 
     def document(self, path: str) -> list[Row]:
         """The passages of a document, in order."""
-        return self._entries("path = ?", path, order="line, rowid")
+        return search.entries(self.connection, "path = ?", path, order="line, rowid")
 
     def passages_with(self, words: Iterable[str]) -> dict[str, int]:
         """The number of passages with each term."""
@@ -260,195 +210,48 @@ class SqliteIndex:
         """The number of entries."""
         return self._frequencies.total(self.connection)
 
-    # Looking up. A `+` before a column keeps SQLite from choosing its index: nearly every entry is in memory.json.
-
-    def _entries(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Row]:
-        sql = f"SELECT {search.COLUMNS} FROM entries e WHERE {condition} ORDER BY {order}"
-        return [search.entry_of(self.connection, each) for each in db.rows(self.connection, sql, arguments)]
-
     def matching(self, filters: Filters, now: datetime) -> list[Row]:
         """Entries that pass the filters, in the order in which they were added."""
         condition = search.where(filters, now)
-        return self._entries(condition.condition, *condition.arguments)
+        return search.entries(self.connection, condition.condition, *condition.arguments)
 
-    def records(self) -> Iterator[Row]:
-        """Every present record, in time order; read in batches, because all of them take much memory."""
-        sql = "SELECT rowid FROM entries e WHERE path = 'memory.json' ORDER BY created, memory_id"
-        keys = [key for (key,) in db.rows(self.connection, sql)]
-        for start in range(0, len(keys), RECORDS_AT_ONCE):
-            yield from self.matches(keys[start : start + RECORDS_AT_ONCE])
-
-    def in_order(self, filters: Filters, now: datetime, sort: str, *, ascending: bool) -> list[int]:
-        """The keys of the records that pass the filters, sorted by one of `SORTED`; ties by id."""
+    def in_order(
+        self, filters: Filters, now: datetime, sort: str, *, ascending: bool, limit: int | None = None, offset: int = 0
+    ) -> tuple[list[int], int]:
+        """The keys of the records that pass the filters, sorted by one of `SORTED`; ties by id. With them, how many
+        pass in all."""
         condition, way = search.where(filters, now), "ASC" if ascending else "DESC"
-        sql = f"""SELECT rowid FROM entries e WHERE e.path = 'memory.json' AND {condition.condition}
-        ORDER BY e.{_SORT_COLUMNS[sort]} {way}, e.memory_id {way}"""
-        return [key for (key,) in db.rows(self.connection, sql, condition.arguments)]
-
-    def by_text(self, text_hash: str) -> list[Row]:
-        """Records with exactly this text."""
-        return self._entries("text_hash = ? AND text_hash != ''", text_hash)
-
-    def by_key(self, category: str, key: str) -> list[Row]:
-        """Records of the fact with this key, oldest first."""
-        return self._entries("fact_key = ? AND +path = 'memory.json'", f"{category}\0{key}", order="created, memory_id")
-
-    def by_external(self, external_id: str) -> list[Row]:
-        """Records imported under this id."""
-        return self._entries("external_id = ?", external_id)
-
-    def expired(self, now: datetime) -> list[Row]:
-        """Expired records; pinned ones do not expire."""
-        return self._entries(
-            "expires <= ? AND pinned = 0 AND +path = 'memory.json'", now.timestamp(), order="expires, ref"
-        )
-
-    def profile(self, least: float, limit: int, now: datetime) -> list[Row]:
-        """Active facts and preferences of at least this confidence: preferences first, newest first."""
-        return self._entries(
-            f"""kind NOT IN ({_NO_PROFILE}) AND status = 'active' AND confidence >= ?
-            AND problem = '' AND +path = 'memory.json'
-            AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
-            *(least, now.timestamp(), now.timestamp(), limit),
-            order=f"(kind = '{kinds.PREFERENCE}' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
-        )
-
-    def pinned(self, limit: int, now: datetime) -> list[Row]:
-        """Active pinned records, most important first; pinned ones do not expire."""
-        return self._entries(
-            """pinned = 1 AND status = 'active' AND problem = '' AND +path = 'memory.json'
-            AND (ends IS NULL OR ends > ?)""",
-            *(now.timestamp(), limit),
-            order="importance DESC, ref LIMIT ?",
-        )
-
-    def tagged(self, tag: str, limit: int, now: datetime) -> list[Row]:
-        """Active records with a tag, most important first."""
-        return self._entries(
-            """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active' AND problem = ''
-            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
-            *(tag, now.timestamp(), now.timestamp(), limit),
-            order="pinned DESC, importance DESC, rowid LIMIT ?",
-        )
-
-    def referring(self, path: str) -> set[str]:
-        """The ids of records whose `summary_md_ref` is this file."""
-        return {row.ref for row in self._entries("summary_ref = ? AND +path = 'memory.json'", path)}
-
-    def orphans(self) -> list[Row]:
-        """Reflections without a record."""
-        return self._entries(
-            """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
-            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')
-            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)""",
-            order="path",
-        )
-
-    def misnamed(self) -> list[Row]:
-        """Reflections that name a record which does not refer to them, while another does."""
-        return self._entries(
-            """path > 'reflections/' AND path < 'reflections0' AND memory_id != ''
-            AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id
-                        AND coalesce(r.summary_ref, '') != e.path)
-            AND EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
-            order="path",
-        )
-
-    def unreferred(self) -> list[Row]:
-        """Reflections that name a record, but no record refers to them."""
-        return self._entries(
-            """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
-            AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)
-            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
-            order="path",
-        )
+        # This index has most columns of a filter, so that no row is read.
+        passing = f"FROM entries e INDEXED BY entries_created WHERE e.path = 'memory.json' AND {condition.condition}"
+        sql = f"""SELECT rowid {passing} ORDER BY e.{_SORT_COLUMNS[sort]} {way}, e.memory_id {way}
+        LIMIT {-1 if limit is None else int(limit)} OFFSET {int(offset)}"""
+        keys = [key for (key,) in db.rows(self.connection, sql, condition.arguments)]
+        if limit is None and not offset:
+            return keys, len(keys)
+        return keys, int(db.value(self.connection, f"SELECT count(*) {passing}", condition.arguments))
 
     def record_of(self, reflection: Match) -> Row | None:
         """The record that a reflection belongs to: the one it names, else one that refers to it."""
-        named = self._entries("path = 'memory.json' AND ref = ?", reflection.memory_id)
-        return next(
-            iter(named or self._entries("+path = 'memory.json' AND summary_ref = ?", reflection.text_name)), None
+        named = search.entries(self.connection, "path = 'memory.json' AND ref = ?", reflection.memory_id)
+        rows = named or search.entries(
+            self.connection, "+path = 'memory.json' AND summary_ref = ?", reflection.text_name
         )
-
-    def ids_starting(self, prefix: str, limit: int = 50) -> list[str]:
-        """Record ids that start with this text."""
-        return self._ids_like(f"{_literal(prefix)}*", limit)
-
-    def ids_ending(self, suffix: str, limit: int = 50) -> list[str]:
-        """Record ids that end with this text."""
-        return self._ids_like(f"*{_literal(suffix)}", limit)
-
-    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
-        """The newest record ids that start with a text; with `end`, those whose last `end` characters do."""
-        sql = """SELECT DISTINCT memory_id FROM entries WHERE substr(memory_id, ?, ?) = ? AND memory_id != ''
-        ORDER BY memory_id DESC LIMIT ?"""
-        arguments = (-end if end else 1, len(beginning), beginning, limit)
-        return [memory_id for (memory_id,) in db.rows(self.connection, sql, arguments)]
-
-    def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
-        """Record ids that start or end with the last `length` characters of one of these."""
-        ends = json.dumps([name[-length:] for name in ids])
-        sql = """WITH ends AS (SELECT value FROM json_each(?))
-                 SELECT DISTINCT memory_id FROM entries WHERE memory_id != ''
-                 AND (substr(memory_id, ?) IN ends OR substr(memory_id, 1, ?) IN ends)"""
-        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (ends, -length, length))]
-
-    def _ids_like(self, pattern: str, limit: int) -> list[str]:
-        sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
-        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]
-
-    def last_id(self, low: str, high: str) -> str | None:
-        """The largest record id from `low` up to `high` exclusively, of the same length."""
-        sql = """SELECT max(memory_id) FROM entries
-        WHERE memory_id >= ? AND memory_id < ? AND memory_id != '' AND length(memory_id) = ?"""
-        last = db.value(self.connection, sql, (low, high, len(low)))
-        return None if last is None else str(last)
-
-    def categories(self) -> set[str]:
-        return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
-
-    def kinds(self) -> set[str]:
-        names = {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries")}
-        return names - {"", None, kinds.MESSAGE}
-
-    def tag_counts(self) -> dict[str, int]:
-        sql = f"""SELECT tag, count(*) FROM tags CROSS JOIN entries e ON e.rowid = tags.entry
-        WHERE e.path = 'memory.json' AND e.status = '{ACTIVE}' GROUP BY tag"""
-        return dict(db.rows(self.connection, sql))
-
-    def naming(self, ids: Iterable[str]) -> list[Row]:
-        """Records that refer to any of these memories or messages, in time order."""
-        return self._entries(
-            "rowid IN (SELECT l.entry FROM json_each(?) wanted CROSS JOIN links l ON l.target = wanted.value)",
-            json.dumps([*ids]),
-            order="created, memory_id",
-        )
-
-    def counts(self) -> Counts:
-        """The number of records by status; and of active ones by category, kind and so on."""
-        active = f"status = '{ACTIVE}'"
-        by_column = {name: self._counted(column, active) for name, column in columns.COUNTED.items()}
-        days = self._counted("CAST(created / 86400 AS INTEGER)", f"{active} AND created > 0")
-        return Counts(self._counted("status", "1"), **by_column, months=columns.months(days))
-
-    def _counted(self, what: str, condition: str) -> dict[str, int]:
-        """The number of records with each value, most frequent first; records without a value do not count."""
-        sql = f"""SELECT {what}, count(*) FROM entries
-        WHERE path = 'memory.json' AND problem = '' AND {condition} GROUP BY 1 ORDER BY 2 DESC, 1"""
-        return {str(value): number for value, number in db.rows(self.connection, sql) if value}
+        return rows[0] if rows else None
 
     # Messages
 
     def message(self, message_id: str) -> list[Row]:
         """A message's entries: itself, or its passages in order; none if it is unknown."""
-        whole = self._entries("layer = 'MSG' AND ref = ?", message_id, order="path, line, rowid")
-        passages = (f"{message_id}#", f"{message_id}$")
-        return whole or self._entries("layer = 'MSG' AND ref >= ? AND ref < ?", *passages, order="path, line, rowid")
+        order, passages = "path, line, rowid", (f"{message_id}#", f"{message_id}$")
+        whole = search.entries(self.connection, "layer = 'MSG' AND ref = ?", message_id, order=order)
+        return whole or search.entries(
+            self.connection, "layer = 'MSG' AND ref >= ? AND ref < ?", *passages, order=order
+        )
 
-    def mean_message_size(self, most: int, sample: int = 50) -> int:
+    def mean_message_size(self, most: int) -> int:
         """The mean size in bytes of the texts of some messages or their passages (those with the lowest ids, which are
         random); 0 without messages."""
-        sampled = self._entries("layer = 'MSG'", sample, order="ref LIMIT ?")
+        sampled = search.entries(self.connection, "layer = 'MSG'", _SAMPLE, order="ref LIMIT ?")
         texts = [str(json.loads(each.raw)["text"]) for each in sampled]
         return sum(min(most, len(text.encode("utf-8", "replace"))) for text in texts) // max(1, len(texts))
 
@@ -458,21 +261,24 @@ class SqliteIndex:
         arguments = (path, message_id, f"{message_id}#", f"{message_id}$")
         return [ref for (ref,) in db.rows(self.connection, sql, arguments)]
 
-    def messages_starting(self, beginning: str, limit: int = 500) -> list[Row]:
-        """Entries of messages whose ids start with this text, ordered by id."""
+    def messages_starting(self, beginning: str) -> list[Row]:
+        """Entries of messages whose ids start with this text, ordered by id; at most `_MOST_STARTING`."""
         condition = f"{search.within(MESSAGES)} AND substr(ref, 1, ?) = ?"
-        return self._entries(condition, len(beginning), beginning, limit, order="ref LIMIT ?")
+        return search.entries(
+            self.connection, condition, len(beginning), beginning, _MOST_STARTING, order="ref LIMIT ?"
+        )
 
     def all_messages(self) -> list[Row]:
         """The entries of all messages, in the order in which they were received."""
-        return self._entries(search.within(MESSAGES), order="path, line, rowid")
+        return search.entries(self.connection, search.within(MESSAGES), order="path, line, rowid")
 
     def run_of(self, run: str, limit: int = -1, *, newest: bool = False) -> list[Row]:
         """The entries of a run of a session, in the order of the conversation; with `newest`, the last `limit` of
         them."""
         way = "DESC" if newest else "ASC"
         order = f"created {way}, line {way}, ref {way} LIMIT ?"
-        return self._entries(f"session_id = ? AND {search.within(MESSAGES, '+e')}", run, limit, order=order)
+        condition = f"session_id = ? AND {search.within(MESSAGES, '+e')}"
+        return search.entries(self.connection, condition, run, limit, order=order)
 
     def runs(self, session: str = "") -> list[tuple[str, str, float | None, float | None, int, int]]:
         """The runs of a session, or of all, in the order in which they began: id, session, times of the first and last
@@ -595,9 +401,7 @@ class SqliteIndex:
         else:
             s = update.state
             values = (s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode, s.hash, s.seen_ns, s.problem, int(s.readable))
-            self.connection.execute(
-                f"INSERT OR REPLACE INTO files ({_FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", values
-            )
+            self.connection.execute(f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", values)
 
     def _rowid(self, path: str, ref: str) -> int | None:
         rowid = db.value(self.connection, "SELECT rowid FROM entries WHERE path = ? AND ref = ?", (path, ref))
@@ -649,7 +453,7 @@ class SqliteIndex:
 
     def pending(self, limit: int) -> list[Row]:
         """Entries without a vector."""
-        return self._entries("embedded = 0 AND problem = ''", limit, order="rowid LIMIT ?")
+        return search.entries(self.connection, "embedded = 0 AND problem = ''", limit, order="rowid LIMIT ?")
 
     def put_vectors(self, rows: Iterable[tuple[Row, Packed]]) -> None:
         """Store vectors that were computed without a lock; an entry that changed meanwhile stays pending."""
@@ -690,24 +494,3 @@ class SqliteIndex:
 
 
 _SORT_COLUMNS = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
-
-_NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
-"""Kinds that are not in a profile, as SQL."""
-
-
-_BODIES_WITHOUT_TERMS = """INSERT INTO full_text (rowid, body) SELECT rowid, '' FROM entries
-WHERE problem = '' AND rowid NOT IN (SELECT id FROM full_text_docsize)"""
-
-
-def _bodies(connection: apsw.Connection, left_out: Collection[int]) -> apsw.Cursor:
-    """The prepared text of each entry with terms, reconstructed from full text, which stores only positions."""
-    connection.execute("CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, full_text, instance)")
-    in_order = """SELECT doc, term FROM temp.places WHERE doc NOT IN (SELECT value FROM json_each(?))
-    ORDER BY doc, offset"""
-    sql = f"SELECT doc, group_concat(term, ' ') FROM ({in_order}) GROUP BY doc"
-    return connection.execute(sql, (json.dumps([*left_out]),))
-
-
-def _literal(text: str) -> str:
-    """The text with GLOB's special characters escaped."""
-    return re.sub(r"[\[*?]", r"[\g<0>]", text)

@@ -110,9 +110,16 @@ class Search(Protocol):
     def matching(self, filters: Filters, now: datetime) -> Sequence[Match]:
         """All matches that pass the filters, in the order in which they were added."""
 
-    def in_order(self, filters: Filters, now: datetime, sort: str, *, ascending: bool) -> Sequence[int]:
+    def in_order(
+        self, filters: Filters, now: datetime, sort: str, *, ascending: bool, limit: int | None = None, offset: int = 0
+    ) -> tuple[Sequence[int], int]:
         """The keys of the memories that pass the filters, sorted by one of `SORTED`, descending unless `ascending`;
-        ties by id."""
+        ties by id. With them, how many pass in all.
+
+        Args:
+            limit: the number of keys; None for all.
+            offset: the number of keys to skip.
+        """
 
     def record_of(self, reflection: Match) -> Match | None:
         """The memory that a reflection belongs to."""

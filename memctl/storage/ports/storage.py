@@ -215,8 +215,9 @@ class Storage(Protocol):
     def retry(self, action: Callable[[], T]) -> T:
         """Run an action; if derived data turns out to be damaged, rebuild it and run the action again."""
 
-    def compact(self) -> int:
-        """Free unused space; returns the freed bytes."""
+    def compact(self) -> list[str]:
+        """Free unused space, and bring indexes into the form that suits their size; returns a sentence for what was
+        done."""
 
     def search_of(
         self, records: Mapping[str, bytes], *, vectors: bool = True

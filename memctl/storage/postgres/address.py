@@ -6,15 +6,17 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
-from memctl.errors import UsageError
+from memctl.errors import UsageError, argument
 
 SCHEMES = ("postgresql", "postgres")
 
 POOL_SIZE, STATEMENT_TIMEOUT = "pool_size", "statement_timeout"
 """Parameters of an address that are memctl's own; libpq knows all others."""
 
+CONNECT_TIMEOUT = "connect_timeout"
+
 _DEFAULTS = {
-    "connect_timeout": "5",
+    CONNECT_TIMEOUT: "5",
     "tcp_user_timeout": "15000",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
@@ -37,6 +39,7 @@ class Address:
         conninfo: what libpq is given. It may hold a password: it is in no message, and in no `repr`.
         pool_size: connections of one process at most.
         statement_timeout: milliseconds that a statement may take; 0 for what the server says.
+        connect_timeout: seconds to wait for a server.
     """
 
     shown: str
@@ -44,9 +47,15 @@ class Address:
     conninfo: str = field(compare=False)
     pool_size: int = 10
     statement_timeout: int = 0
+    connect_timeout: int = 5
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
+
+    @property
+    def as_argument(self) -> str:
+        """What a person types for it in a command: with the role, without the password."""
+        return argument(self.without_password)
 
 
 def is_address(text: str) -> bool:
@@ -68,9 +77,11 @@ def parse(text: str) -> Address:
     if parts.scheme not in SCHEMES or parts.fragment or not _is_whole(parts.netloc, parts.path):
         raise UsageError("the address of the database is malformed", hint=_FORM)
     pool, timeout = _pool_size(given.pop(POOL_SIZE, "")), _milliseconds(given.pop(STATEMENT_TIMEOUT, ""))
-    conninfo = f"postgresql://{parts.netloc}{parts.path}?{urlencode(_DEFAULTS | given, quote_via=quote)}"
+    options = _DEFAULTS | given
+    conninfo = f"postgresql://{parts.netloc}{parts.path}?{urlencode(options, quote_via=quote)}"
+    waiting = int(options[CONNECT_TIMEOUT]) if options[CONNECT_TIMEOUT].isdecimal() else Address.connect_timeout
     shown = _shown(parts.netloc, parts.path, given)
-    return Address(shown, _without_password(parts), conninfo, pool, timeout)
+    return Address(shown, _without_password(parts), conninfo, pool, timeout, waiting)
 
 
 _FORM = (

@@ -34,8 +34,6 @@ _OFFLOADED = re.compile(r"sessions/([^/]+)\.d/([0-9a-f]{32})\.txt")
 _QUEUED = re.compile(r"sessions/pending/([^/]+)\.([^/.]+)\.json")
 _SESSION = re.compile(r"sessions/([^/]+)\.json")
 
-_AT_ONCE = 500
-
 TRUTH = (
     "memories", "texts", "lines", "messages", "attachments", "sessions", "offloads", "queue", "log", "receipts",
 )  # fmt: skip
@@ -96,16 +94,11 @@ class CarriedRows:
             yield File(f"sessions/pending/{session}.{name}.json", body, own)
 
     def _rows(self, table: str, keys: Sequence[str], columns: str = "body") -> Iterator[Any]:
-        """The rows of a table by its keys, a few at a time."""
-        after: tuple[str, ...] = ("",) * len(keys)
+        """The rows of a table by its keys."""
         named = ", ".join(keys)
-        places = ", ".join(f"${number}" for number in range(2, len(keys) + 2))
-        sql = f"""SELECT {named}, {columns} FROM {table} WHERE user_id = $1 AND ({named}) > ({places})
-        ORDER BY {named} LIMIT {_AT_ONCE}"""
-        while rows := self.db.rows(sql, self.db.user, *after):
-            for row in rows:
-                yield (*map(restored, row[: len(keys)]), *row[len(keys) :])
-            after = tuple(map(restored, rows[-1][: len(keys)]))
+        sql = f"SELECT {named}, {columns} FROM {table} WHERE user_id = $1 ORDER BY {named}"
+        for row in self.db.stream(sql, self.db.user):
+            yield (*map(restored, row[: len(keys)]), *row[len(keys) :])
 
     def log(self) -> Log:
         """The history."""
@@ -135,18 +128,15 @@ def write(db: Database, files: Iterable[File], history: Log) -> None:
     Raises:
         InvalidDataError: `memory.json` has records that cannot be carried, or the database cannot hold something.
     """
-    logs: list[File] = []
     for file in files:
         if file.path == FILE_NAME:
             _write_memories(db, file.data)
         elif file.data and (file.path == FEEDBACK or kept.is_transcript(file.path)):
-            logs.append(file)
+            _write_lines(db, file)
         elif file.path == carrying.RECEIPTS and file.own:
             _write_receipts(db, file.data)
         elif not _write_as_row(db, file):
             _write_text(db, _name(file), file.data)
-    for file in logs:
-        _write_lines(db, file)
     _write_log(db, history)
     db.run("UPDATE indexes SET rules = 0, version = version + 1 WHERE user_id = $1", db.user)
 

@@ -16,7 +16,7 @@ from memctl.storage.postgres import state as states
 from memctl.storage.postgres.escaping import restored
 from memctl.storage.postgres.schema import SCHEMA
 from memctl.storage.postgres.storage import PostgresStorage
-from memctl.storage.postgres.transactions import CHANGE, LOCKED, SNAPSHOT, Database
+from memctl.storage.postgres.transactions import LOCKED, SNAPSHOT, Database
 
 RECORD, PURGED, MISSING, LOG, TORN, ATTACHMENT, INDEX, RIGHTS = (
     "bad-record", "purged", "missing-reflection", "log", "torn", "attachment", "index", "permission",
@@ -47,7 +47,7 @@ def _records(storage: PostgresStorage) -> Iterator[Problem]:
     db = storage.db
     texts = {restored(name) for (name,) in db.rows("SELECT name FROM texts WHERE user_id = $1", db.user)}
     purged = storage.view().tombstones
-    for name, raw in db.rows("SELECT memory_id, raw FROM memories WHERE user_id = $1 ORDER BY memory_id", db.user):
+    for name, raw in db.stream("SELECT memory_id, raw FROM memories WHERE user_id = $1 ORDER BY memory_id", db.user):
         place = f"memory {restored(name)}"
         try:
             memory = document.decode_raw(raw)
@@ -72,7 +72,7 @@ def _of_record(
 def _log(db: Database) -> Iterator[Problem]:
     """Operations that cannot be read, and numbers about the log that are wrong."""
     newest = size = 0
-    for number, body in db.rows("SELECT number, body FROM log WHERE user_id = $1 ORDER BY number", db.user):
+    for number, body in db.stream("SELECT number, body FROM log WHERE user_id = $1 ORDER BY number", db.user):
         newest, size = number, size + len(body)
         try:
             log.operation(body)
@@ -87,7 +87,7 @@ def _attachments(db: Database) -> Iterator[Problem]:
     """Attachments that messages name and that are missing, and unreadable lines."""
     there = {name for (name,) in db.rows("SELECT name FROM attachments WHERE user_id = $1", db.user)}
     sql = "SELECT seq, message_id, line FROM messages WHERE user_id = $1 ORDER BY seq"
-    for seq, name, data in db.rows(sql, db.user):
+    for seq, name, data in db.stream(sql, db.user):
         line = next(kept.lines(data), None)
         if line is None:
             yield Problem(f"line {seq} of the transcripts", "is unreadable", code=TORN)
@@ -131,7 +131,7 @@ def _index(db: Database) -> Iterator[Problem]:
     noted = (state.memories, state.messages, state.documents, state.size, state.vectors)
     if tuple(db.row(_NOTED, db.user) or ()) != noted:
         wrong.append("its counts are not what is noted")
-    if stale := [name for name, digest, raw in db.rows(_HASHES, db.user) if digest != codec.digest(raw)]:
+    if stale := [name for name, digest, raw in db.stream(_HASHES, db.user) if digest != codec.digest(raw)]:
         wrong.append(f"{len(stale)} entries of an earlier state of a memory")
     yield from (Problem("index", message, fix=REBUILD, code=INDEX) for message in wrong)
 
@@ -147,9 +147,9 @@ class _TakenBack(Exception):
 def _difference(storage: PostgresStorage) -> str:
     """How the index differs from a rebuild, which is taken back; empty if it does not."""
     found: list[Mapping[str, Any]] = []
-    with suppress(_TakenBack), storage.db.transaction(CHANGE):
+    with suppress(_TakenBack), storage.locked():
         found.append(_contents(storage.db))
-        storage.rebuild_in_transaction()
+        storage.rebuild()
         found.append(_contents(storage.db))
         raise _TakenBack
     mine, theirs = found

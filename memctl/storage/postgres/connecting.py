@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Condition
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -142,17 +142,31 @@ def close_all() -> None:
 def connected(address: Address) -> Connection:
     """A new connection. Nothing is prepared on it, so that a pooler may share it between transactions.
 
+    A server that is starting, or recovering from a crash, is waited for, as long as `connect_timeout` says.
+
     Raises:
         DatabaseError: the server cannot be reached, or lets nobody in.
     """
-    try:
-        connection = psycopg.connect(
-            address.conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
-        )
-    except (psycopg.Error, UnicodeError) as problem:
-        raise _unconnected(address, problem) from None
-    connection.adapters.register_dumper(str, _Text)
-    return connection
+    deadline = monotonic() + address.connect_timeout
+    while True:
+        try:
+            connection = psycopg.connect(
+                address.conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
+            )
+        except (psycopg.Error, UnicodeError) as problem:
+            if monotonic() > deadline or not _STARTING.search(str(problem)):
+                raise _unconnected(address, problem) from None
+            sleep(STARTING_PAUSE)
+            continue
+        connection.adapters.register_dumper(str, _Text)
+        return connection
+
+
+STARTING_PAUSE = 0.1
+"""Seconds between two attempts to reach a server that is starting."""
+
+_STARTING = re.compile("the database system is (?:starting up|not yet accepting connections|in recovery mode)")
+"""What a server answers then. (libpq passes on no code of such an error.)"""
 
 
 # Errors
@@ -215,48 +229,51 @@ def without_secrets(address: Address, text: str) -> str:
 
 
 def _named(address: Address, problem: psycopg.Error) -> MemctlError:
-    said, shown = _said(address, problem), address.shown
+    said = _said(address, problem)
     for kinds, make in _KINDS:
         if isinstance(problem, kinds):
-            return make(said, shown)
+            return make(said, address)
     if isinstance(problem, psycopg.OperationalError):
-        return DatabaseError(f"the connection to {shown} was lost: {said}", hint=_LOST)
-    return StorageError(f"the database {shown} refused: {said}", hint="Nothing was changed.")
+        return DatabaseError(f"the connection to {address.shown} was lost: {said}", hint=_LOST)
+    return StorageError(f"the database {address.shown} refused: {said}", hint="Nothing was changed.")
 
 
 _LOST = "What was acknowledged is saved. Try again in a moment; the next command opens a new connection."
 
 
-def _locked(said: str, shown: str) -> MemctlError:
-    return LockedError(f"somebody else is writing to {shown}", hint="Try again; `lock_timeout` says how long to wait.")
+def _locked(said: str, address: Address) -> MemctlError:
+    hint = "Try again; `lock_timeout` says how long to wait."
+    return LockedError(f"somebody else is writing to {address.shown}", hint=hint)
 
 
-def _too_slow(said: str, shown: str) -> MemctlError:
+def _too_slow(said: str, address: Address) -> MemctlError:
     if "statement timeout" not in said:
         return DatabaseError(f"the statement was cancelled: {said}", hint="Nothing was changed. Try again.")
     hint = "Nothing was changed. `statement_timeout=60s` in the address, or the role's setting, allows more."
-    return DatabaseError(f"the database {shown} took longer than its statement_timeout allows", hint=hint)
+    return DatabaseError(f"the database {address.shown} took longer than its statement_timeout allows", hint=hint)
 
 
-def _read_only(said: str, shown: str) -> MemctlError:
+def _read_only(said: str, address: Address) -> MemctlError:
     hint = "Write to the primary server; a replica answers questions only."
-    return StorageError(f"the database {shown} is read-only", hint=hint)
+    return StorageError(f"the database {address.shown} is read-only", hint=hint)
 
 
-def _full(said: str, shown: str) -> MemctlError:
-    return StorageError(f"the database {shown} has no room left: {said}", hint="Nothing was changed. Free some space.")
+def _full(said: str, address: Address) -> MemctlError:
+    hint = "Nothing was changed. Free some space."
+    return StorageError(f"the database {address.shown} has no room left: {said}", hint=hint)
 
 
-def _not_allowed(said: str, shown: str) -> MemctlError:
+def _not_allowed(said: str, address: Address) -> MemctlError:
     hint = "The owner of the tables grants what is needed: `memctl init ADDRESS --grant ROLE`."
-    return RefusedError(f"the role may not do this in {shown}: {said}", hint=hint)
+    return RefusedError(f"the role may not do this in {address.shown}: {said}", hint=hint)
 
 
-def _no_table(said: str, shown: str) -> MemctlError:
-    return StorageError(f"{shown} has not the tables of memctl: {said}", hint=f"Make them: `memctl init {shown}`.")
+def _no_table(said: str, address: Address) -> MemctlError:
+    hint = f"Make them: `memctl init {address.as_argument}`, with the address of who may create tables."
+    return StorageError(f"{address.shown} has not the tables of memctl: {said}", hint=hint)
 
 
-def _too_large(said: str, shown: str) -> MemctlError:
+def _too_large(said: str, address: Address) -> MemctlError:
     return InvalidDataError(f"the database cannot hold this: {said}", hint="Nothing was changed.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -69,13 +69,14 @@ _TABLES = {
 """The tables with the truth; all others are derived from these and from `memories`."""
 
 
-def rows(db: Database) -> Iterator[Row]:
-    """Every row with text of the user's, messages in the order of their receipt."""
-    for name, table in _TABLES.items():
+def rows(db: Database, tables: Iterable[str] = _TABLES) -> Iterator[Row]:
+    """Every row with text of the user's, or those of some tables; messages in the order of their receipt."""
+    for name in tables:
+        table = _TABLES[name]
         keys = ", ".join(table.keys)
         about = "message_id" if name == "messages" else "''"
         sql = f"SELECT {table.path}, {about}, {table.data}, {keys} FROM {name} WHERE user_id = $1 ORDER BY {keys}"
-        for path, message, data, *key in db.rows(sql, db.user):
+        for path, message, data, *key in db.stream(sql, db.user):
             place = _path(name, restored(path))
             said = f"message {restored(message)}" if message else place
             yield Row(name, tuple(key), place, _as_in_a_folder(data) if name == "log" else data, said)
@@ -101,7 +102,7 @@ def left_of(row: Row, what: Erasure) -> bytes | None:
         line = replace(row, table="messages" if kept.is_transcript(path) else "lines", path=path)
         return row.data if left_of(line, what) == row.data else None
     if row.table == "messages":
-        return logs.said(row.path, row.data, what).rstrip(b"\n") or None
+        return logs.message_line(row.path, row.data, what).rstrip(b"\n") or None
     if row.path == FEEDBACK or row.path.startswith(layout.PRIVATE):
         return carrying_out.cleaned(row.path, row.data, what).rstrip(b"\n" * (row.table != "texts")) or None
     return row.data
@@ -126,21 +127,24 @@ def lock_everything(db: Database) -> None:
 
 def erase(db: Database, view: PostgresView, indexing: Indexing, what: Erasure, now: datetime, log_limit: int) -> None:
     """Remove every trace. The user's row is locked, and `lock_everything` was called."""
-    changed = [(row, new) for row in rows(db) if (new := left_of(row, what)) != row.data]
-    for row, new in changed:
+    edits: list[TextEdit] = []
+    said: list[str] = []
+    for row, new in changed(db, what):
         _write(db, row, new)
+        edits += [TextEdit(restored(row.key[0]), row.data, new)] if row.table == "texts" else []
+        said += [name] if row.table == "messages" and (name := _message(row.data)) else []
     memories, gone = records_left(view, what)
     raws = {name: codec.dump(codec.encode(memory)).encode() for name, memory in memories.items()}
     put_memories(db, raws)
     remove_memories(db, gone)
     _note(db, view, what, now, log_limit)
-    edits = tuple(TextEdit(*_edit(row, new)) for row, new in changed if row.table == "texts")
-    said = [name for row, _ in changed if row.table == "messages" and (name := _message(row.data))]
-    indexing.index(Change("purge", puts=tuple(memories.values()), removes=tuple(gone), texts=edits), raws, said)
+    change = Change("purge", puts=tuple(memories.values()), removes=tuple(gone), texts=tuple(edits))
+    indexing.index(change, raws, said)
 
 
-def _edit(row: Row, new: bytes | None) -> tuple[str, bytes, bytes | None]:
-    return restored(row.key[0]), row.data, new
+def changed(db: Database, what: Erasure) -> Iterator[tuple[Row, bytes | None]]:
+    """The rows that an erasure changes, with what it leaves of them."""
+    return ((row, new) for row in rows(db) if (new := left_of(row, what)) != row.data)
 
 
 def _message(line: bytes) -> str:

@@ -92,7 +92,7 @@ class Indexing:
         memories = sorted(self._memories(problems), key=lambda pair: _order(pair[0]))
         yield from (record_entry(memory, raw) for memory, raw in memories)
         sql = "SELECT name, body FROM texts WHERE user_id = $1 ORDER BY name"
-        for name, body in self.db.rows(sql, self.db.user):
+        for name, body in self.db.stream(sql, self.db.user):
             if is_searched(name := restored(name)):
                 made, why = _of_text(name, body)
                 problems |= {name: why} if why else {}

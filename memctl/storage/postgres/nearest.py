@@ -9,6 +9,7 @@ from memctl.storage.ports.search import Scored
 from memctl.storage.postgres.conditions import Arguments, Where
 from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key, cosine
 from memctl.storage.postgres.state import PARTS
+from memctl.storage.postgres.transactions import GRAPH_BREADTH
 from memctl.storage.postgres.vectors import sketch
 
 
@@ -62,13 +63,20 @@ def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user, sketch(packed.sketch))
         sql = f"""SELECT v.n, {cosine(packed, argument)} AS score, e.part, {moment.columns(argument)} FROM (
-            SELECT n FROM sketches s WHERE s.user_id = $1 ORDER BY s.sketch <~> $2::varbit, n
-            LIMIT {sketches_for(limit)}) near
+            SELECT n FROM sketches s WHERE s.user_id = $1 {_by_distance(moment, packed, sketches_for(limit))}) near
         {by_key("vectors", "v", "near.n")} {by_key("entries", "e", "near.n")}
         WHERE {anywhere.sql(argument)} ORDER BY score DESC, v.n"""
         return moment.db.rows(sql, *argument.values)
 
     return moment.scored(("sketches", packed.vector, anywhere, limit), read, where.filters.only)
+
+
+def _by_distance(moment: Moment, packed: Packed, count: int) -> str:
+    """The order of all sketches of a user, up to a number of them."""
+    bits = moment.state.graph
+    if bits == 8 * len(packed.sketch) and count <= GRAPH_BREADTH:
+        return f"ORDER BY s.sketch::bit({bits}) <~> $2::bit({bits}) LIMIT {count}"
+    return f"ORDER BY s.sketch <~> $2::varbit, n LIMIT {count}"
 
 
 def _by_sketch(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:

@@ -55,10 +55,10 @@ def check(address: Address, found: int) -> None:
         RefusedError: they are those of a newer version.
     """
     if found == 0:
-        hint = f"Make them: `memctl init {argument(address.shown)}`, with the address of who may create tables."
+        hint = f"Make them: `memctl init {address.as_argument}`, with the address of who may create tables."
         raise StorageError(f"{address.shown} has no tables of memctl", hint=hint)
     if found < newest():
-        hint = f"`memctl init {argument(address.shown)}` migrates it, with the address of its owner. Back it up first."
+        hint = f"`memctl init {address.as_argument}` migrates it, with the address of its owner. Back it up first."
         raise StorageError(f"{address.shown} has the schema {found}; this version needs {newest()}", hint=hint)
     if found > newest():
         hint = f"{distribution.UPGRADE} This version knows {newest()} and has changed nothing."

@@ -66,11 +66,18 @@ class PostgresSearch:
         condition = Where(filters, now).sql(argument)
         return self._rows(condition, *argument.values[1:])
 
-    def in_order(self, filters: Filters, now: datetime, sort: str, *, ascending: bool) -> list[int]:
+    def in_order(
+        self, filters: Filters, now: datetime, sort: str, *, ascending: bool, limit: int | None = None, offset: int = 0
+    ) -> tuple[list[int], int]:
         argument, way = Arguments(self._db.user), "ASC" if ascending else "DESC"
-        sql = f"""SELECT e.n FROM entries e WHERE e.user_id = $1 AND e.record AND {Where(filters, now).sql(argument)}
-        ORDER BY e.{_SORT_COLUMNS[sort]} {way} NULLS {"FIRST" if ascending else "LAST"}, e.memory_id {way}"""
-        return [key for (key,) in self._db.rows(sql, *argument.values)]
+        passing = f"FROM entries e WHERE e.user_id = $1 AND e.record AND {Where(filters, now).sql(argument)}"
+        sql = f"""SELECT e.n {passing}
+        ORDER BY e.{_SORT_COLUMNS[sort]} {way} NULLS {"FIRST" if ascending else "LAST"}, e.memory_id {way}
+        LIMIT {"ALL" if limit is None else int(limit)} OFFSET {int(offset)}"""
+        keys = [key for (key,) in self._db.rows(sql, *argument.values)]
+        if limit is None and not offset:
+            return keys, len(keys)
+        return keys, int(self._db.rows(f"SELECT count(*) {passing}", *argument.values)[0][0])
 
     def record_of(self, reflection: Match) -> Row | None:
         named = self._rows("e.record AND e.path = 'memory.json' AND e.ref = $2", reflection.memory_id)
@@ -166,8 +173,10 @@ class PostgresSearch:
 
     def neighbours(self, keys: Sequence[int]) -> list[Neighbours]:
         """The entries right before and after each of these in its session, in the order of writing."""
-        rows = self._db.rows(_NEIGHBOURS, self._db.user, numbers(keys)) if keys else []
-        return [Neighbours(*row) for row in rows]
+        with self.snapshot():
+            within = [key for key, origin in self._now().origins(keys).items() if origin.session]
+            rows = self._db.rows(_NEIGHBOURS, self._db.user, numbers(within)) if within else []
+            return [Neighbours(*row) for row in rows]
 
     def following(self, messages: Iterable[str], count: int) -> dict[str, list[int]]:
         behind: dict[str, list[int]] = {}

@@ -86,7 +86,7 @@ class PostgresSessions:
         stamped = replace(session, timestamp=times.to_text(now))
         data = sessions.dump(stamped)
         self._written(session.session_id, data, session.own)
-        return replace(stamped, digest=sessions.digest(data))
+        return replace(stamped, stored=True)
 
     def _written(self, session_id: str, data: bytes, own: bool) -> None:
         with self._db.transaction(LOCKED):

@@ -24,6 +24,7 @@ class State:
             have been embedded.
         messages_to: the last line of a transcript that is in them; `newest`: the last that there is.
         problems: texts that cannot be read, with the reasons, as JSON.
+        graph: the bits of the sketches in the user's graph; 0 without one.
     """
 
     version: int = 0
@@ -37,6 +38,7 @@ class State:
     vectors: int = 0
     messages_to: int = 0
     problems: str = "{}"
+    graph: int = 0
     newest: int = 0
 
     @property
@@ -48,7 +50,7 @@ class State:
         return {MEMORIES: self.memories, MESSAGES: self.messages, DOCUMENTS: self.documents}[part]
 
 
-_COLUMNS = "version, rules, model, next_n, memories, messages, documents, size, vectors, messages_to, problems"
+_COLUMNS = "version, rules, model, next_n, memories, messages, documents, size, vectors, messages_to, problems, graph"
 _SQL = f"""SELECT {_COLUMNS}, coalesce((SELECT max(seq) FROM messages m WHERE m.user_id = i.user_id), 0)
 FROM indexes i WHERE user_id = $1"""
 
@@ -56,6 +58,13 @@ FROM indexes i WHERE user_id = $1"""
 def opening(user: str) -> str:
     """The statement that reads the state, for `Database.opening`."""
     return _SQL.replace("$1", literal(user))
+
+
+def locking(user: str, *, derived: bool = True) -> str:
+    """The statements that wait for the lock of a user, and read the state: to the end of the transaction nobody else
+    changes memories, nor what is derived (unless that lock is to be taken later)."""
+    row = f"SELECT FROM users WHERE user_id = {literal(user)} FOR UPDATE"
+    return f"{row}; {opening(user)}{' FOR UPDATE' if derived else ''}"
 
 
 def opened(db: Database) -> State:

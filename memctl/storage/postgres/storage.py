@@ -35,7 +35,7 @@ from memctl.storage.postgres.revisions import NoRevisions
 from memctl.storage.postgres.schema import RULES
 from memctl.storage.postgres.search import PostgresSearch
 from memctl.storage.postgres.state import State
-from memctl.storage.postgres.transactions import CHANGE, LOCKED, RELAXED, Database
+from memctl.storage.postgres.transactions import LOCKED, RELAXED, Database
 from memctl.storage.postgres.view import PostgresView
 from memctl.storage.postgres.writing import carried_out
 
@@ -138,8 +138,7 @@ class PostgresStorage:
         """Decide and write, in one transaction."""
         if len(self._given) > records.REMEMBERED:
             self._given.clear()
-        with self.db.transaction(CHANGE):
-            self._lock_user()
+        with self._held():
             if tidy and not (first := housekeeping(self.view(), now)).empty:
                 decide(self.view())  # what is going to be refused must change nothing, not even this
                 self._write(first, now)
@@ -151,11 +150,16 @@ class PostgresStorage:
     def _write(self, change: Change, now: datetime) -> None:
         carried_out(self.db, self.view(), self._indexing, change, now, self._log_limit)
 
-    def _lock_user(self) -> None:
+    @contextmanager
+    def _held(self, *, derived: bool = True) -> Iterator[None]:
+        """A transaction in which nobody else changes memories or what is derived: all that a decision reads of them is
+        of one moment."""
         if self.db.reader:
             raise RefusedError(f"the memories of {self.user} are read-only for {self.db.reader}")
-        if self.db.row("SELECT version FROM users WHERE user_id = $1 FOR UPDATE", self.user) is None:
-            raise NotFoundError(f"no user {self.user!r} in {self.db.address.shown}")
+        with self.db.transaction(LOCKED, states.locking(self.user, derived=derived)):
+            if self.db.opened is None:
+                raise NotFoundError(f"no user {self.user!r} in {self.db.address.shown}")
+            yield
 
     def purge(self, decide: Callable[[PostgresView], tuple[Erasure, T]], now: datetime) -> T:
         """Erase memories from every table.
@@ -166,8 +170,7 @@ class PostgresStorage:
         from memctl.storage.postgres import erasing
 
         def purged() -> T:
-            with self.db.transaction(LOCKED):
-                self._lock_user()
+            with self._held(derived=False):  # whoever holds a session may wait for what is derived
                 erasing.lock_everything(self.db)
                 what, value = decide(self.view())
                 erasing.erase(self.db, self.view(), self._indexing, what, now, self._log_limit)
@@ -177,12 +180,6 @@ class PostgresStorage:
 
     def due(self, now: datetime) -> Change:
         return housekeeping(self.view(), now)
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        with self.db.transaction(LOCKED):
-            self._lock_user()
-            yield
 
     def locked(self) -> AbstractContextManager[None]:
         return self._held()
@@ -246,16 +243,12 @@ class PostgresStorage:
         return self._synced(progress)
 
     def _rebuild(self, progress: Progress | None) -> None:
-        def write() -> None:
-            with self.db.transaction(CHANGE):
-                self.rebuild_in_transaction(progress)
+        self.db.retried(lambda: self.rebuild(progress))
 
-        self.db.retried(write)
-
-    def rebuild_in_transaction(self, progress: Progress | None = None) -> None:
-        """Rebuild what is derived, as part of the caller's transaction."""
-        self._lock_user()
-        self._indexing.rebuild(progress)
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Make all that is derived again, in one transaction, or as part of the caller's."""
+        with self._held():
+            self._indexing.rebuild(progress)
 
     def _synced(self, progress: Progress | None) -> SyncReport:
         state = self._look()
@@ -317,12 +310,13 @@ class PostgresStorage:
     def stamp(self) -> str:
         return states.stamp(self.db)
 
-    def compact(self) -> int:
-        """Drop receipts of long ago. (The server gives back space by itself: autovacuum.)"""
+    def compact(self) -> list[str]:
+        """Drop receipts of long ago, and see to the graph. (The server gives back space by itself: autovacuum.)"""
+        from memctl.storage.postgres import graphs
         from memctl.storage.postgres.receipts import PostgresReceipts
 
         PostgresReceipts(self.db).drop_old()
-        return 0
+        return graphs.maintain(self.db)
 
     def search_of(
         self, records: Mapping[str, bytes], *, vectors: bool = True

@@ -26,19 +26,23 @@ Row = tuple[Any, ...]
 MOST_PAUSE = 0.02
 """Seconds, at most, before a transaction begins again, so that those that met do not meet again."""
 
+STREAMED = 100
+"""Rows of a stream in memory at once."""
+
+GRAPH_BREADTH = 1_000
+"""Candidates that a search in a graph (HNSW) keeps, and so the most that it finds: pgvector allows no more."""
+
 EVERYBODY = "*"
 """Stands for the user where all users are listed; nobody can have this name."""
 
 SNAPSHOT = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 """Everything that is read is of one moment."""
 
-CHANGE = "ISOLATION LEVEL REPEATABLE READ"
-"""As a snapshot. Two that change the same do not both succeed: the second begins again (`Database.retried`)."""
-
 LOCKED = "ISOLATION LEVEL READ COMMITTED"
-"""Sees what others have committed once it has their lock: for what cannot be begun again."""
+"""Sees what others have committed once it has their lock. (In a snapshot, all who waited for a lock would have to begin
+again when its holder commits, and who comes next would be left to chance.)"""
 
-RELAXED = "ISOLATION LEVEL READ COMMITTED READ WRITE"
+RELAXED = "ISOLATION LEVEL READ COMMITTED NOT DEFERRABLE"
 """As `LOCKED`, for what can be made again: it is not waited for until it is on disk."""
 
 
@@ -61,6 +65,7 @@ class Database:
         that it gave."""
         self.began = self.written = 0
         """Counts transactions, and the changes in the present one: what was looked up holds until one of them grows."""
+        self._streams = 0
 
     @property
     def address(self) -> Address:
@@ -77,8 +82,13 @@ class Database:
         if self._current is None:
             with self.transaction(SNAPSHOT):
                 return self.rows(sql, *arguments)
+        return self._execute(sql, arguments, binary=True).fetchall()
+
+    def _execute(self, sql: str, arguments: Sequence[Any] = (), *, binary: bool = False) -> psycopg.Cursor[Row]:
+        """Carry out a statement in the present transaction."""
+        assert self._current is not None, "a statement needs a transaction"
         with telling(self.address):
-            return self._current.execute(sql.encode(), arguments, binary=True).fetchall()
+            return self._current.execute(sql.encode(), arguments or None, binary=binary)
 
     def row(self, sql: str, *arguments: Any) -> Row | None:
         """The first row; None where there is none."""
@@ -90,12 +100,20 @@ class Database:
         first = self.row(sql, *arguments)
         return first[0] if first else None
 
+    def stream(self, sql: str, *arguments: Any) -> Iterator[Row]:
+        """The rows of a statement, with few of them in memory at once. What is changed meanwhile does not show."""
+        self._streams += 1
+        name = f"rows_{self._streams}"
+        with self.transaction(SNAPSHOT):
+            self._execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", arguments)
+            while some := self.rows(f"FETCH {STREAMED} FROM {name}"):
+                yield from some
+            self._execute(f"CLOSE {name}")
+
     def run(self, sql: str, *arguments: Any) -> int:
         """Carry out a statement in the present transaction; returns how many rows it touched."""
-        assert self._current is not None, "a change needs a transaction"
         self.written += 1
-        with telling(self.address):
-            return self._current.execute(sql.encode(), arguments).rowcount
+        return self._execute(sql, arguments).rowcount
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
         """Write many new rows. (COPY cannot write into tables with row-level security.)"""
@@ -109,17 +127,21 @@ class Database:
     # Transactions
 
     @contextmanager
-    def transaction(self, kind: str) -> Iterator[None]:
+    def transaction(self, kind: str, opening: str = "") -> Iterator[None]:
         """All statements inside are one transaction; within another, they are part of that.
+
+        Args:
+            opening: the statements to begin with, instead of `Database.opening`.
 
         Raises:
             DatabaseError, StorageError, LockedError: nothing was changed.
         """
         if self._current is not None:
+            self.opened = _last(self._execute(opening)) if opening else self.opened
             yield
             return
         with self.connections.one() as first:
-            connection, self.opened = self._begun(first, kind, self.opening)
+            connection, self.opened = self._begun(first, kind, opening or self.opening)
             with self._replaced(first, connection):
                 self._current, self.written = connection, 0
                 self.began += 1
@@ -164,6 +186,7 @@ class Database:
 
     def _begin(self, connection: Connection, kind: str, statement: str) -> Row | None:
         settings = {"jit": "off", "search_path": self._search_path(connection), "memctl.user": self.reader or self.user}
+        settings |= {"memctl.reads": self.user if not self.reader else "", "hnsw.ef_search": str(GRAPH_BREADTH)}
         settings["lock_timeout"] = str(int(self.lock_timeout * 1000)) if kind != SNAPSHOT else "0"
         if kind == RELAXED:
             settings["synchronous_commit"] = "off"

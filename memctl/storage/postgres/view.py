@@ -220,20 +220,24 @@ class PostgresView:
         return [restored(name) for (name,) in self.db.rows(sql, self.db.user, ends)]
 
     def new_id(self, created: datetime) -> str:
-        return self._free(self.ids(created, datetime.now(UTC)), {})
+        drawn = self.ids(created, datetime.now(UTC))
+        return self._free(drawn, self._last_ids([drawn]))
 
     def unused(self, memories: Sequence[Memory]) -> list[Memory]:
-        last: dict[str, str | None] = {}
+        last = self._last_ids([memory.memory_id for memory in memories])
         return [replace(memory, memory_id=self._free(memory.memory_id, last)) for memory in memories]
 
     def _free(self, drawn: str, last: dict[str, str | None]) -> str:
-        return records.free_id(drawn, last, self.given, self._last_id, self._is_taken)
+        return records.free_id(drawn, last, self.given, lambda low, high: None, self._is_taken)
 
-    def _last_id(self, low: str, high: str) -> str | None:
-        sql = """SELECT max(memory_id) FROM entries WHERE user_id = $1 AND memory_id <> '' AND memory_id >= $2
-        AND memory_id < $3 AND length(memory_id) = $4"""
-        found = self.db.value(sql, self.db.user, low, high, len(low))
-        return None if found is None else restored(found)
+    def _last_ids(self, drawn: Iterable[str]) -> dict[str, str | None]:
+        """The last id of each second of some ids."""
+        seconds = dict(map(records.same_second, drawn))
+        sql = """SELECT w.low, (SELECT max(memory_id) FROM entries WHERE user_id = $1 AND memory_id <> ''
+            AND memory_id >= w.low AND memory_id < w.high AND length(memory_id) = length(w.low))
+        FROM unnest($2::text[], $3::text[]) w (low, high)"""
+        rows = self.db.rows(sql, self.db.user, texts(seconds), texts(seconds.values())) if seconds else []
+        return {low: None if last is None else restored(last) for low, last in rows}
 
     def _is_taken(self, memory_id: str) -> bool:
         return memory_id in self.tombstones or trash.name_of(memory_id) in self._in_trash

@@ -83,11 +83,19 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
         chosen = _chosen(moment, question, where, limit)
         if len(chosen) >= limit:
             return chosen
-        for depth in (FEW_TIMES * limit, OVERFETCH):
-            best, complete = _best(moment, question, where, depth)
-            if len(best) >= limit or complete:
-                return best[:limit]
+    for depth in _depths(question, where, limit):
+        best, complete = _best(moment, question, where, depth)
+        if len(best) >= limit or complete:
+            return best[:limit]
     return _exactly(moment, question, where, limit)
+
+
+def _depths(question: Question, where: Where, limit: int) -> tuple[int, ...]:
+    """How many of the best are tried with the filter, in turn, before it is applied to all. Where parts are asked for
+    one after the other, all are read at once instead, unless nearly everything passes."""
+    if not question.many or (where.filters.only and not where.is_plain):
+        return ()
+    return (FEW_TIMES * limit, OVERFETCH) if where.is_plain else (OVERFETCH,)
 
 
 # The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (OFFSET 0 keeps the planner

@@ -112,7 +112,7 @@
   });
   document.addEventListener("htmx:after:history:update", forgetTold);
 
-  const often = 1500, soon = 400;
+  const often = 1000, soon = 400; // what is done elsewhere is to be seen within two seconds
   let busy = false;
 
   function say(text) {
@@ -165,6 +165,8 @@
       if (focused && again) take(again);
     }
   }
+
+  document.addEventListener("visibilitychange", look);
 
   (function watch() {
     setTimeout(async () => { await look(); watch(); }, page()?.hasAttribute("data-pending") ? soon : often);

@@ -198,7 +198,7 @@ def _erase_transcripts(folder: UserFolder, what: Erasure) -> list[str]:
 
 def _transcript_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     for path in transcripts.files(folder):
-        if change := _line_changes(folder, path, partial(logs.said, path, what=what)):
+        if change := _line_changes(folder, path, partial(logs.message_line, path, what=what)):
             yield change
 
 

@@ -178,7 +178,7 @@ def _of_line(step: Any, what: Erasure) -> bool:
     return judgement(str(step[0]), line, what) != line
 
 
-def said(path: str, line: bytes, what: Erasure) -> bytes:
+def message_line(path: str, line: bytes, what: Erasure) -> bytes:
     """A message's line; where the message goes, the line that says so, so that an old copy does not bring it back."""
     read = next(kept.lines(line), None)
     message = read and read.message

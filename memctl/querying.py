@@ -83,9 +83,9 @@ class QueryEngine(Engine):
         def plain(request: Query) -> Answer:
             return self.retry(lambda: answering.answer(request, search, embedder, weights or self.weights, then))
 
-        return self._ranked_by_model(query, plain)
+        return self.ranked_by_model(query, plain)
 
-    def _ranked_by_model(self, query: Query, plain: Callable[[Query], Answer]) -> tuple[Answer, Reranking | None, str]:
+    def ranked_by_model(self, query: Query, plain: Callable[[Query], Answer]) -> tuple[Answer, Reranking | None, str]:
         """The results of `plain`, reordered by the reranker, if one is requested."""
         name = query.rerank or self.reranker_for(QUERY)
         if name == NONE:
@@ -170,8 +170,15 @@ class QueryEngine(Engine):
         if selection.sort not in SORTED or selection.subcategory or selection.key or selection.contains:
             return paged(self.view().matching(selection.filters, moment), selection)
         with self.search.snapshot():
-            keys = self.search.in_order(selection.filters, moment, selection.sort, ascending=selection.ascending)
-            return Page([match.memory for match in self.search.matches(keys[selection.span])], len(keys))
+            keys, total = self.search.in_order(
+                selection.filters,
+                moment,
+                selection.sort,
+                ascending=selection.ascending,
+                limit=selection.limit,
+                offset=selection.offset,
+            )
+            return Page([match.memory for match in self.search.matches(keys)], total)
 
     @retried
     def categories(self) -> set[str]:

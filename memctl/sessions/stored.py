@@ -59,8 +59,8 @@ class SessionInfo:
     problem: str = ""
 
 
-class Windows:
-    """The sessions of agents."""
+class StoredSessions:
+    """The sessions in the storage, and their messages."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._storage = engine, engine.storage.sessions
@@ -213,7 +213,7 @@ class Windows:
 
     def _without_queued(self, session: Session) -> Session:
         """The session without messages that are queued already, as a crash can leave them."""
-        if not session.digest:
+        if not session.stored:
             return session
         waiting = [name for _, name in self._storage.waiting(session.session_id)]
         noted = queued_in(session)
@@ -352,7 +352,17 @@ class Windows:
         self._storage.enqueue(Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
 
-    def delete(self, session_id: str, *, now: datetime | None = None) -> bool:
+    def need(self, session_id: str) -> None:
+        """Check that there is a session, or the queue of one.
+
+        Raises:
+            NotFoundError: there is neither; similar ids are suggested.
+        """
+        session_id = check_session_id(session_id)
+        if not self._storage.exists(session_id) and not self._storage.waiting(session_id):
+            self._storage.load(session_id)
+
+    def delete(self, session_id: str, *, now: datetime | None = None) -> None:
         """Delete a session, its offloaded contents and its queue; nothing is learned from it.
 
         Raises:
@@ -360,16 +370,12 @@ class Windows:
         """
         session_id = check_session_id(session_id)
         with self._storage.locked(session_id):
-            waiting = self._storage.waiting(session_id)
-            exists = self._storage.exists(session_id)
-            if not exists and not waiting:
-                self._storage.load(session_id)  # raises, and suggests similar ids
+            self.need(session_id)
             run = self._readable_run(session_id)
             self._storage.delete(session_id)
             self._drop_waiting(session_id)
         if run:
             self._engine.conversations.delete_run(run, now=now)
-        return exists or bool(waiting)
 
     def messages_in_use(self) -> set[str]:
         """What retention must keep: runs of open sessions, names of unreadable ones, and ids of messages that were not

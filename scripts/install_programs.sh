@@ -1,9 +1,11 @@
 #!/bin/sh
-# Install the shells that completion is tested in, where that can be done: as root, from Debian's packages.
+# Install the programs of the system that tests use, where that can be done: as root, from Debian's packages. The shells
+# that completion is tested in, and a pooler that stands between memctl and a database.
 set -eu
+PATH=$PATH:/usr/sbin
 missing=
-for shell in bash zsh fish; do
-    command -v "$shell" >/dev/null || missing="$missing $shell"
+for program in bash zsh fish pgbouncer; do
+    command -v "$program" >/dev/null || missing="$missing $program"
 done
 [ -n "$missing" ] || exit 0
 if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then

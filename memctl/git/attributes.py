@@ -1,0 +1,32 @@
+"""Git's own files in a user's folder: what git ignores, and how it merges and shows memory files."""
+
+from __future__ import annotations
+
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import UserFolder
+
+GITATTRIBUTES = """\
+memory.json text eol=lf merge=memctl diff=memctl
+reflections/**/*.md text eol=lf merge=memctl
+feedback.jsonl text eol=lf merge=memctl
+"""
+
+GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
+
+
+def prepare_git(folder: UserFolder) -> list[str]:
+    """Write the ignore and attributes files, or their missing lines; returns the names written."""
+    files = ((".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE))
+    return [name for name, text in files if add_lines(folder, name, text)]
+
+
+def add_lines(folder: UserFolder, name: str, text: str) -> bool:
+    """Add the missing lines to one of git's files; False if none was missing."""
+    there = (atomic.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
+    known = {line.strip() for line in there.splitlines()}
+    lines = [line for line in text.splitlines() if line not in known]
+    if lines:
+        begun = there if not there or there.endswith("\n") else there + "\n"
+        new = begun + "".join(f"{line}\n" for line in lines)
+        atomic.replace(folder.root / name, new.encode("utf-8", "surrogateescape"))
+    return bool(lines)

@@ -1,0 +1,123 @@
+"""What this machine's user decided about transcripts: whether they are in git, what is not kept, and the notice of a
+deletion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memctl.core import times
+from memctl.core.kept import Paused
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import UserFolder
+
+MARK = "transcripts/.gitignore"
+
+PRIVATE_MARK = b"# What was said stays on this machine: `memctl git transcripts on` puts it under git.\n*\n"
+
+
+def ensure_private(folder: UserFolder) -> None:
+    """Keep messages out of git before the first is written, unless this machine's user decided otherwise. An ignore
+    file that lets anything through, which may come with a folder, is replaced.
+
+    Raises:
+        StorageError, RefusedError: the ignore file cannot be written, or is a link.
+    """
+    marker = folder.root / MARK
+    if is_shared(folder) or is_private_mark(atomic.read(marker, folder.root)):
+        return
+    atomic.replace(marker, PRIVATE_MARK, root=folder.root)
+
+
+def is_private_mark(data: bytes | None) -> bool:
+    """Whether an ignore file keeps everything beside it out of git."""
+    patterns = [line.strip() for line in (data or b"").splitlines()]
+    return b"*" in patterns and not any(pattern.startswith(b"!") for pattern in patterns)
+
+
+def privacy(folder: UserFolder) -> str:
+    """Whether git can see the transcripts: `PRIVATE`, `SHARED_HERE` or `UNMARKED`."""
+    if is_shared(folder):
+        return SHARED_HERE
+    marked = (folder.root / MARK).exists() or not folder.transcripts.is_dir()
+    return PRIVATE if marked else UNMARKED
+
+
+PRIVATE, SHARED_HERE, UNMARKED = "private", "in git", "unmarked"
+"""Kept out of git; in git by a decision of this machine's user; in a folder without an ignore file, which the next
+message adds."""
+
+
+def is_shared(folder: UserFolder) -> bool:
+    """Whether this machine's user put the transcripts under git."""
+    decision = folder.transcripts_decision
+    data = atomic.read(decision) if decision.is_file() and not decision.is_symlink() else None
+    return data is not None and folder.signer.verifies(SHARED, data)
+
+
+SHARED = ".memctl/state/transcripts-in-git"
+
+
+def share(folder: UserFolder, wanted: bool) -> None:
+    """Put the transcripts under git, or take them out again. Only this machine's user can decide it. Repeating it
+    completes an interrupted call."""
+    if wanted:
+        atomic.replace(folder.transcripts_decision, folder.signer.signed(SHARED, b'{"shared": true}'), root=folder.root)
+        if is_private_mark(atomic.read(folder.root / MARK, folder.root)):
+            atomic.remove(folder.root / MARK)
+    else:
+        atomic.remove(folder.transcripts_decision)
+        ensure_private(folder)
+
+
+PAUSED = ".memctl/state/transcripts-paused"
+
+
+def read_paused(folder: UserFolder) -> Paused:
+    """What this machine's user paused."""
+    decision = _decided(folder, PAUSED)
+    sessions = decision.get("sessions", [])
+    return Paused(decision.get("everything") is True, tuple(map(str, sessions)) if isinstance(sessions, list) else ())
+
+
+def write_paused(folder: UserFolder, paused: Paused) -> None:
+    """Set what is not kept from now on."""
+    decided = {"everything": paused.everything, "sessions": list(paused.sessions)}
+    _decide(folder, PAUSED, decided if paused != Paused() else None)
+
+
+RETENTION = ".memctl/state/transcripts-retention"
+
+
+def read_notice(folder: UserFolder) -> tuple[float, datetime] | None:
+    """The days after which messages will be deleted, and when that was announced; None if it was not."""
+    decision = _decided(folder, RETENTION)
+    days, at = decision.get("days"), decision.get("at")
+    return (float(days), times.from_value(at)) if isinstance(days, int | float) and at else None
+
+
+def write_notice(folder: UserFolder, days: float, at: datetime) -> None:
+    """Store that a deletion was announced."""
+    _decide(folder, RETENTION, {"days": days, "at": times.to_text(at)})
+
+
+def _decided(folder: UserFolder, path: str) -> Mapping[str, Any]:
+    """A decision that this machine's user signed; empty if there is none."""
+    full = folder.resolve(path)
+    data = atomic.read(full) if full.is_file() else None
+    if data is None or not folder.signer.verifies(path, data):
+        return {}
+    parsed = json.loads(data)
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _decide(folder: UserFolder, path: str, value: Mapping[str, Any] | None) -> None:
+    full = folder.resolve(path)
+    if value is None:
+        atomic.remove(full)
+        return
+    folder.signer.prepare()
+    atomic.make_directory(full.parent, folder.root)
+    atomic.replace(full, folder.signer.signed(path, json.dumps(value, ensure_ascii=False).encode()), root=folder.root)

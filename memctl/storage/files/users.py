@@ -1,0 +1,70 @@
+"""The users of a store that is a folder: a folder each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from memctl.core.formats import document
+from memctl.core.names import check_user_name
+from memctl.errors import NotFoundError, StorageError, argument
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import CONFIG_NAME, UserFolder, ensure_private
+
+
+def names(store: Path) -> list[str]:
+    """The names of the users in a store: folders with a `memory.json` or reflections."""
+    if not store.is_dir():
+        return []
+    try:
+        return sorted(entry.name for entry in _folders(store) if _is_user(store / entry.name))
+    except OSError as problem:
+        raise StorageError(f"cannot read {store}: {problem.strerror}", hint="Check its permissions.") from None
+
+
+def _folders(store: Path) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(store) as entries:
+        yield from (entry for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+
+
+def _is_user(folder: Path) -> bool:
+    try:
+        return (folder / document.FILE_NAME).exists() or (folder / ".memctl").is_dir()
+    except OSError as problem:
+        raise StorageError(f"cannot read {folder}: {problem.strerror}", hint="Check its permissions.") from None
+
+
+def find(store: Path, name: str) -> UserFolder:
+    """An existing user's folder.
+
+    Raises:
+        NotFoundError: no such user; similar names are suggested.
+    """
+    folder = UserFolder(store / check_user_name(name))
+    if _is_user(folder.root):
+        return folder
+    known = names(store)
+    if not known and not (store / CONFIG_NAME).exists():
+        raise NotFoundError(f"there is no memory store in {store}", hint="Make one with `memctl init`.")
+    raise NotFoundError(f"no user {name!r} in {store}", hint=_user_hint(name, known))
+
+
+def _user_hint(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    if near := get_close_matches(name, known, 3):
+        return f"Did you mean {' or '.join(near)}?"
+    listing = f"Users here: {', '.join(known[:8])}. " if known else ""
+    return f"{listing}Create the user with `memctl user add {argument(name)}`."
+
+
+def create(store: Path, name: str) -> UserFolder:
+    """Create a user's folder with an empty `memory.json`; missing parts of an existing one are added."""
+    folder = UserFolder(store / check_user_name(name))
+    for directory in (folder.root, folder.reflections, folder.state, folder.cache):
+        atomic.make_directory(directory)
+    if not folder.memory_file.exists():
+        atomic.create(folder.memory_file, document.empty(folder.name))
+    ensure_private(folder)
+    return folder

@@ -1,0 +1,69 @@
+"""The vectors of entries: of new ones while they are indexed, and of those that still lack one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memctl.errors import ProviderError
+from memctl.providers.base import Embedder
+from memctl.storage.entries.making import text_of
+from memctl.storage.entries.rows import Entry
+from memctl.storage.entries.vectors import Packed, pack
+from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.ports.storage import Progress
+
+EMBED_BATCH = 256
+
+
+def embed_entries(
+    entries: Sequence[Entry], embedder: Embedder | None, index: SqliteIndex, progress: Progress | None = None
+) -> dict[tuple[str, str], Packed]:
+    """The vectors of new entries. A slow model makes them later, without a lock."""
+    if embedder is None or embedder.slow or index.meta("model") != embedder.identity:
+        return {}
+    packed: dict[tuple[str, str], Packed] = {}
+    for start in range(0, len(entries), EMBED_BATCH):
+        batch = entries[start : start + EMBED_BATCH]
+        if progress:
+            progress("indexing", start, len(entries))
+        vectors = embedder.embed([entry.text for entry in batch])
+        packed |= {(e.path, e.ref): pack(vector) for e, vector in zip(batch, vectors, strict=True)}
+    return packed
+
+
+def embed_pending(
+    index: SqliteIndex, embedder: Embedder | None, progress: Progress | None = None, *, at_most: int | None = None
+) -> tuple[int, str]:
+    """Make the missing vectors, batch by batch; an interruption loses no finished batch.
+
+    Args:
+        at_most: make none if a slow model would have to make more than this.
+
+    Returns:
+        how many are still missing, and why.
+    """
+    if embedder is None:
+        return 0, ""
+    ready = index.meta("model") == embedder.identity
+    missing = index.pending_count() if ready else index.total()
+    if ready and not missing:
+        return 0, ""
+    if embedder.slow and at_most is not None and missing > at_most:
+        return missing, "`memctl sync` makes them"
+    try:
+        if not ready:
+            index.forget_vectors(embedder.identity)
+        _embed_batches(index, embedder, progress, missing)
+    except ProviderError as problem:
+        return index.pending_count(), problem.message
+    return 0, ""
+
+
+def _embed_batches(index: SqliteIndex, embedder: Embedder, progress: Progress | None, total: int) -> None:
+    done = 0
+    while batch := index.pending(EMBED_BATCH):
+        if progress:
+            progress("embedding", done, max(done + len(batch), total))
+        vectors = embedder.embed([text_of(row) for row in batch])
+        index.put_vectors(zip(batch, map(pack, vectors), strict=True))
+        done += len(batch)

@@ -1,0 +1,224 @@
+"""Looking up records of `memory.json` in the index, and reflections by their records."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memctl.core import kinds as kinds
+from memctl.core.models import ACTIVE
+from memctl.storage.entries import columns
+from memctl.storage.entries.rows import Row
+from memctl.storage.index import database as db
+from memctl.storage.index import search
+from memctl.storage.ports.view import Counts
+
+RECORDS_AT_ONCE = 500
+"""How many records are read at once, because all of them take much memory."""
+
+# A `+` before a column keeps SQLite from choosing its index: nearly every entry is in memory.json.
+
+_NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
+"""Kinds that are not in a profile, as SQL."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records in an index. Each method is one read."""
+
+    connection: db.Connection
+
+    def every(self) -> Iterator[Row]:
+        """Every present record, in time order; read in batches, because all of them take much memory."""
+        sql = "SELECT rowid FROM entries e WHERE path = 'memory.json' ORDER BY created, memory_id"
+        keys = [key for (key,) in db.rows(self.connection, sql)]
+        for start in range(0, len(keys), RECORDS_AT_ONCE):
+            yield from search.matches(self.connection, keys[start : start + RECORDS_AT_ONCE])
+
+    def every_raw(self) -> Iterator[tuple[str, bytes]]:
+        """The id and the exact bytes of every present record, in time order; read in batches."""
+        sql = "SELECT ref FROM entries WHERE path = 'memory.json' ORDER BY created, memory_id"
+        refs = [ref for (ref,) in db.rows(self.connection, sql)]
+        for start in range(0, len(refs), RECORDS_AT_ONCE):
+            yield from self.raws(refs[start : start + RECORDS_AT_ONCE]).items()
+
+    def raws(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The exact bytes of records, by id."""
+        sql = """SELECT e.ref, e.raw, e.hash FROM json_each(?) wanted
+        CROSS JOIN entries e ON e.path = 'memory.json' AND e.ref = wanted.value ORDER BY wanted.key"""
+        result = db.rows(self.connection, sql, (json.dumps(ids),)) if ids else []
+        for _, raw, digest in result:
+            search.check_bytes(self.connection, raw, digest)
+        return {ref: raw for ref, raw, _ in result}
+
+    def before(self, created: float | None, memory_id: str) -> str | None:
+        """The id of the last record of `memory.json`, in time order, before the given position."""
+        sql = """SELECT ref FROM entries INDEXED BY entries_created
+        WHERE path = 'memory.json' AND (created, memory_id) < (?, ?) ORDER BY created DESC, memory_id DESC LIMIT 1"""
+        last = db.value(self.connection, sql, (columns.BEGINNING if created is None else created, memory_id))
+        return None if last is None else str(last)
+
+    def by_text(self, text_hash: str) -> list[Row]:
+        """Records with exactly this text."""
+        return search.entries(self.connection, "text_hash = ? AND text_hash != ''", text_hash)
+
+    def by_key(self, category: str, key: str) -> list[Row]:
+        """Records of the fact with this key, oldest first."""
+        return search.entries(
+            self.connection, "fact_key = ? AND +path = 'memory.json'", f"{category}\0{key}", order="created, memory_id"
+        )
+
+    def by_external(self, external_id: str) -> list[Row]:
+        """Records imported under this id."""
+        return search.entries(self.connection, "external_id = ?", external_id)
+
+    def expired(self, now: datetime) -> list[Row]:
+        """Expired records; pinned ones do not expire."""
+        return search.entries(
+            self.connection,
+            "expires <= ? AND pinned = 0 AND +path = 'memory.json'",
+            now.timestamp(),
+            order="expires, ref",
+        )
+
+    def profile(self, least: float, limit: int, now: datetime) -> list[Row]:
+        """Active facts and preferences of at least this confidence: preferences first, newest first."""
+        return search.entries(
+            self.connection,
+            f"""kind NOT IN ({_NO_PROFILE}) AND status = 'active' AND confidence >= ?
+            AND problem = '' AND +path = 'memory.json'
+            AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
+            *(least, now.timestamp(), now.timestamp(), limit),
+            order=f"(kind = '{kinds.PREFERENCE}' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
+        )
+
+    def pinned(self, limit: int, now: datetime) -> list[Row]:
+        """Active pinned records, most important first; pinned ones do not expire."""
+        return search.entries(
+            self.connection,
+            """pinned = 1 AND status = 'active' AND problem = '' AND +path = 'memory.json'
+            AND (ends IS NULL OR ends > ?)""",
+            *(now.timestamp(), limit),
+            order="importance DESC, ref LIMIT ?",
+        )
+
+    def tagged(self, tag: str, limit: int, now: datetime) -> list[Row]:
+        """Active records with a tag, most important first."""
+        return search.entries(
+            self.connection,
+            """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active' AND problem = ''
+            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
+            *(tag, now.timestamp(), now.timestamp(), limit),
+            order="pinned DESC, importance DESC, rowid LIMIT ?",
+        )
+
+    def referring(self, path: str) -> set[str]:
+        """The ids of records whose `summary_md_ref` is this file."""
+        return {row.ref for row in search.entries(self.connection, "summary_ref = ? AND +path = 'memory.json'", path)}
+
+    def orphans(self) -> list[Row]:
+        """Reflections without a record."""
+        return search.entries(
+            self.connection,
+            """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
+            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')
+            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)""",
+            order="path",
+        )
+
+    def misnamed(self) -> list[Row]:
+        """Reflections that name a record which does not refer to them, while another does."""
+        return search.entries(
+            self.connection,
+            """path > 'reflections/' AND path < 'reflections0' AND memory_id != ''
+            AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id
+                        AND coalesce(r.summary_ref, '') != e.path)
+            AND EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
+            order="path",
+        )
+
+    def unreferred(self) -> list[Row]:
+        """Reflections that name a record, but no record refers to them."""
+        return search.entries(
+            self.connection,
+            """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
+            AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)
+            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
+            order="path",
+        )
+
+    def ids_starting(self, prefix: str, limit: int = 50) -> list[str]:
+        """Record ids that start with this text."""
+        return self._ids_like(f"{_literal(prefix)}*", limit)
+
+    def ids_ending(self, suffix: str, limit: int = 50) -> list[str]:
+        """Record ids that end with this text."""
+        return self._ids_like(f"*{_literal(suffix)}", limit)
+
+    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
+        """The newest record ids that start with a text; with `end`, those whose last `end` characters do."""
+        sql = """SELECT DISTINCT memory_id FROM entries WHERE substr(memory_id, ?, ?) = ? AND memory_id != ''
+        ORDER BY memory_id DESC LIMIT ?"""
+        arguments = (-end if end else 1, len(beginning), beginning, limit)
+        return [memory_id for (memory_id,) in db.rows(self.connection, sql, arguments)]
+
+    def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
+        """Record ids that start or end with the last `length` characters of one of these."""
+        ends = json.dumps([name[-length:] for name in ids])
+        sql = """WITH ends AS (SELECT value FROM json_each(?))
+                 SELECT DISTINCT memory_id FROM entries WHERE memory_id != ''
+                 AND (substr(memory_id, ?) IN ends OR substr(memory_id, 1, ?) IN ends)"""
+        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (ends, -length, length))]
+
+    def _ids_like(self, pattern: str, limit: int) -> list[str]:
+        sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
+        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]
+
+    def last_id(self, low: str, high: str) -> str | None:
+        """The largest record id from `low` up to `high` exclusively, of the same length."""
+        sql = """SELECT max(memory_id) FROM entries
+        WHERE memory_id >= ? AND memory_id < ? AND memory_id != '' AND length(memory_id) = ?"""
+        last = db.value(self.connection, sql, (low, high, len(low)))
+        return None if last is None else str(last)
+
+    def categories(self) -> set[str]:
+        return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
+
+    def kinds(self) -> set[str]:
+        names = {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries")}
+        return names - {"", None, kinds.MESSAGE}
+
+    def tag_counts(self) -> dict[str, int]:
+        sql = f"""SELECT tag, count(*) FROM tags CROSS JOIN entries e ON e.rowid = tags.entry
+        WHERE e.path = 'memory.json' AND e.status = '{ACTIVE}' GROUP BY tag"""
+        return dict(db.rows(self.connection, sql))
+
+    def naming(self, ids: Iterable[str]) -> list[Row]:
+        """Records that refer to any of these memories or messages, in time order."""
+        return search.entries(
+            self.connection,
+            "rowid IN (SELECT l.entry FROM json_each(?) wanted CROSS JOIN links l ON l.target = wanted.value)",
+            json.dumps([*ids]),
+            order="created, memory_id",
+        )
+
+    def counts(self) -> Counts:
+        """The number of records by status; and of active ones by category, kind and so on."""
+        active = f"status = '{ACTIVE}'"
+        by_column = {name: self._counted(column, active) for name, column in columns.COUNTED.items()}
+        days = self._counted("CAST(created / 86400 AS INTEGER)", f"{active} AND created > 0")
+        return Counts(self._counted("status", "1"), **by_column, months=columns.months(days))
+
+    def _counted(self, what: str, condition: str) -> dict[str, int]:
+        """The number of records with each value, most frequent first; records without a value do not count."""
+        sql = f"""SELECT {what}, count(*) FROM entries
+        WHERE path = 'memory.json' AND problem = '' AND {condition} GROUP BY 1 ORDER BY 2 DESC, 1"""
+        return {str(value): number for value, number in db.rows(self.connection, sql) if value}
+
+
+def _literal(text: str) -> str:
+    """The text with GLOB's special characters escaped."""
+    return re.sub(r"[\[*?]", r"[\g<0>]", text)
