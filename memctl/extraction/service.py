@@ -274,14 +274,14 @@ def _learn(
         meant = _meant(view, proposal, memory, puts, now, user)
         if meant or proposal.tentative or (proposal.rule == extract.TAKEN_BACK and not memory.key):
             waiting = [m for m in _with_key(view, memory.category, memory.key, puts) if _waits(m, memory)]
-            fresh = (*puts, *(m.memory_id for each in meant for m in each.memories if _was_said(m, at, read.heard)))
+            fresh = (*puts, *(m.memory_id for each in meant for m in each.memories if _was_stated(m, at, read.heard)))
             return correcting.corrected(proposal, memory, meant, waiting, fresh, threshold, now)
     if memory.key:
         return rules.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
     return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
 
 
-def _was_said(memory: Memory, at: datetime, heard: Mapping[str, datetime]) -> bool:
+def _was_stated(memory: Memory, at: datetime, heard: Mapping[str, datetime]) -> bool:
     """Whether a memory is from a message of the conversation up to a time, however much later it was written."""
     return any(name in heard and heard[name] <= at for name in listed(memory.metadata.get(SAID)))
 

@@ -167,8 +167,8 @@ class Learning(StoredSessions):
             return puts, Learned(name, session_id)  # learned by another process, or its messages were purged
         puts, found = Extraction(self._engine).learned(view, one.facts, puts) if one.facts else (puts, [])
         episode = one.episode
-        said = [each.memory.content for each in found if each.memory and each.memory.kind == kinds.EPISODE]
-        if episode and any(squashed(episode.content) in squashed(text) for text in said):
+        events = [each.memory.content for each in found if each.memory and each.memory.kind == kinds.EPISODE]
+        if episode and any(squashed(episode.content) in squashed(text) for text in events):
             episode = None  # an appointment or event that was just learned says the same
         if episode:
             (episode,) = view.unused([episode])
