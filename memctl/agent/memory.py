@@ -350,7 +350,7 @@ class AgentMemory:
         self._deferred.close(seconds)
 
 
-_EARLIER = 6
+_EARLIER = 16
 """How many earlier messages an exchange may correct."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import combinations
 from typing import Any
 
 from memctl.context.assemble import ANSWER, GUIDE, MessageInfo, Piece
@@ -18,7 +19,7 @@ from memctl.core import kinds, times
 from memctl.core.limits import SIMILARITY
 from memctl.core.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 from memctl.core.provenance import SAID
-from memctl.core.text.shortening import one_line
+from memctl.core.text.shortening import one_line, shortened
 from memctl.core.text.terms import terms
 from memctl.extraction.correcting import is_of_another
 
@@ -83,6 +84,11 @@ def repeats(text: str, shown: str) -> bool:
 
 def is_message(hit: Hit) -> bool:
     return hit.memory.layer == LAYER_MESSAGE
+
+
+def is_passage(memory: Memory) -> bool:
+    """Whether it is a message or a part of a document, and not a memory with a record."""
+    return memory.layer in (LAYER_MESSAGE, LAYER_DOCUMENT)
 
 
 def is_preference(memory: Memory) -> bool:
@@ -164,11 +170,12 @@ def without_repeats(pieces: Sequence[Piece]) -> list[Piece]:
 @dataclass(frozen=True)
 class Changes:
     """Changes of the shown memories: superseded values with what replaced them, candidates, and, by id, later
-    statements of the user that take a memory back."""
+    statements of the user that take a memory back, and pairs that seem to contradict each other, the older first."""
 
     superseded: tuple[tuple[Memory, Memory], ...] = ()
     candidates: Mapping[str, tuple[Memory, ...]] = field(default_factory=dict)
     later: Mapping[str, Memory] = field(default_factory=dict)
+    contradicting: Sequence[tuple[Memory, Memory]] = ()
     _words: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict, compare=False)
 
     def note(self, memory: Memory) -> str:
@@ -185,6 +192,7 @@ class Changes:
         if not notes and (later := self.later.get(memory.memory_id)):
             origin = "the user said later, on" if later.layer == LAYER_MESSAGE else "corrected since"
             notes = [f" ({origin} {_day(later)}: {one_line(later.content)})"]
+        notes += filter(None, (_contradicted(memory, *pair) for pair in self.contradicting))
         return "".join(dict.fromkeys(notes))
 
     def _states(self, memory: Memory, old: Memory, new: Memory) -> bool:
@@ -213,6 +221,56 @@ class Changes:
             different = was - is_
             self._words[old.memory_id] = different, _content_words(f"{old.content} {old.key}") - different
         return self._words[old.memory_id]
+
+
+LONGEST_QUOTED = 100
+"""The most characters of a memory that is quoted beside one that it contradicts."""
+
+
+def _contradicted(memory: Memory, older: Memory, newer: Memory) -> str:
+    """The mark of a memory for a pair that seems to contradict each other; empty if it is not one of the two."""
+    if memory.memory_id == older.memory_id:
+        return f" (a newer memory seems to contradict this, {_quoted(newer)})"
+    return f" (seems to contradict an older memory, {_quoted(older)})" if memory.memory_id == newer.memory_id else ""
+
+
+def _quoted(memory: Memory) -> str:
+    day = f"{memory.when:%Y-%m-%d}: " if memory.when else ""
+    return day + shortened(memory.content, LONGEST_QUOTED)
+
+
+def worded_alike(memories: Iterable[Memory]) -> list[Memory]:
+    """The facts of which another has a good share of the words: only these are compared."""
+    facts = [(memory, _content_words(memory.content)) for memory in memories if kinds.kind(memory.kind).contradicts]
+    near: dict[str, Memory] = {}
+    for (one, words), (other, others) in combinations(facts, 2):
+        if len(words & others) >= max(1.0, ALIKE * min(len(words), len(others))):
+            near |= {one.memory_id: one, other.memory_id: other}
+    return [*near.values()]
+
+
+ALIKE = 0.4
+"""The share of the content words of the shorter of two memories from which they are compared."""
+
+
+def newer_first(pieces: Iterable[Piece], contradicting: Sequence[tuple[Memory, Memory]]) -> list[Piece]:
+    """The pieces, with the newer of two that contradict each other before the older."""
+    by_name = {piece.name: piece for piece in pieces}
+    for older, newer in contradicting:
+        old, new = by_name.get(older.memory_id), by_name.get(newer.memory_id)
+        if old and new and _place(old) <= _place(new):
+            ahead = old.weight + _AHEAD
+            by_name[new.name] = replace(new, section=old.section, priority=old.priority, part=old.part, weight=ahead)
+    return [*by_name.values()]
+
+
+_AHEAD = 1e-6
+"""How much more than the older the newer of two memories weighs."""
+
+
+def _place(piece: Piece) -> tuple[int, int, float]:
+    """The order of a piece in a context."""
+    return piece.priority, SECTIONS.index(piece.section), -piece.weight
 
 
 def _of_somebody_else(text: str, words: frozenset[str]) -> bool:

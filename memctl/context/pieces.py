@@ -65,15 +65,26 @@ class Pieces:
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
         following = self._following(likely)
         likely += self._sharing(likely)
-        about = replace(about, later=corrections.later_ones(likely, following))
+        contradicting = self._contradicting(first)
+        about = replace(about, later=corrections.later_ones(likely, following), contradicting=contradicting)
         placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(recalled, about), self._profile(profile, about)
         if not opened:
             answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
         placed += [*answers, *background]
         once = {piece.name: piece for piece in reversed(placed)}
-        kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
+        ordered = evidence.newer_first(once.values(), contradicting)
+        kept = sorted(ordered, key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
         return evidence.without_repeats(kept)
+
+    def _contradicting(self, memories: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+        """The pairs of memories that seem to contradict each other, the older first."""
+        alike = evidence.worded_alike({m.memory_id: m for m in memories if not evidence.is_passage(m)}.values())
+        if not alike:
+            return []
+        from memctl.conflicts import contradictions  # its word lists take as long to load as a whole context
+
+        return [(one.first, one.second) for one in contradictions.find(alike, self._now, (self._engine.user,))]
 
     def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
         """The messages after those that are shown, or that a shown memory was derived from."""

@@ -283,6 +283,37 @@ _RELATIVE = rf"(?<!\w)({_KIN}(?: {_NAME})?),? who (?=(?:'s|is|has|can't|never|on
 _PRONOUN = r"^(?:(?:he|she|they|it)(?=(?:'s|'ve|'re)?\s)|[他她它]们?)"
 
 
+_BEGINS_EN = rf"(?:,? (?:and|but|while|whereas) (?:also )?|[,;] )(?P<who>{_KIN}(?= )|(?:i|we)(?='| ))"
+_BEGINS_ZH = rf"[，,；;](?:而且?|但是?|不过)?(?P<who>{_KIN_ZH}|我(?!们?的?{{kin}}))"
+_POINTS_BACK = r"\b(?:he|she|him|her|his|they|them|their|it|there)\b|[他她它]|那[里儿边]"
+
+
+def by_subject(said: str) -> list[int]:
+    """Where in a sentence something is said of another person than before; first its beginning.
+
+    A part about the user that points back ("my aunt is deaf and I write to her") belongs to what it points to.
+    """
+    language, form = (words.CHINESE, _BEGINS_ZH) if has_chinese(said) else (words.ENGLISH, _BEGINS_EN)
+    begun = [(match.start("who"), match["who"].casefold()) for match in words.pattern(language, form).finditer(said)]
+    starts, subject = [0], ""
+    for at, (start, who) in enumerate(begun):
+        end = begun[at + 1][0] if at + 1 < len(begun) else len(said)
+        points_back = who in _ONESELF and _re(_POINTS_BACK).search(said[start:end])
+        if who != (subject or _subject(said, language)) and not points_back:
+            starts.append(start)
+            subject = who
+    return starts
+
+
+_ONESELF = ("i", "we", "我")
+
+
+def _subject(said: str, language: str) -> str:
+    """The person whom a sentence begins with; empty for none."""
+    match = words.pattern(language, rf"^(?:{_KIN_ZH if language == words.CHINESE else _KIN}|i\b|we\b|我)").match(said)
+    return match[0].casefold() if match else ""
+
+
 def _relatives(text: str) -> Iterator[Clause]:
     for match in words.pattern(words.ENGLISH, _RELATIVE).finditer(text):
         yield Clause(f"{match[1]} {match[2]}", hedged(match[0]))

@@ -15,6 +15,7 @@ from memctl.core.records import CANDIDATE_KEPT, Added
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
 from memctl.core.text.terms import terms
+from memctl.extraction.bare_values import kinds_of
 from memctl.facts import rules
 
 LONGEST = 200
@@ -77,6 +78,11 @@ class Denial:
     def universal(self) -> bool:
         """Whether everything that matches is taken back; a value that is replaced must be found in one memory only."""
         return not (self.old or self.frame)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether only the old value is named, and nothing of what it is the value of."""
+        return bool(self.old) and not (self.frame or self.holds)
 
     @property
     def words(self) -> list[str]:
@@ -201,8 +207,8 @@ def _holds_value(denial: Denial, memory: Memory) -> bool:
     content = memory.content
     if isinstance(memory.value, str) and denial.old and not same_value(memory.value, denial.old):
         return False
-    if denial.old and not denial.frame and not denial.holds:
-        return isinstance(memory.value, str)
+    if denial.is_bare:
+        return isinstance(memory.value, str) or _contains(content, denial.old)
     if denial.old:
         return _contains(content, denial.old) and _same_frame(denial, content)
     if not _same_frame(denial, content) or _contains(content, denial.new):
@@ -258,9 +264,15 @@ class Meant:
 
     @property
     def unsure(self) -> bool:
-        """Whether it only points at a fact, or is about one memory while several match."""
+        """Whether it only points at a fact, is about one memory while several match, or names only a day or a number,
+        which many memories hold."""
         denial = self.denial
-        return denial is not None and (denial.loose or (not denial.universal and len(self.memories) > 1))
+        if denial is None:
+            return False
+        vague = (
+            denial.is_bare and bool(kinds_of(denial.old)) and any(not isinstance(m.value, str) for m in self.memories)
+        )
+        return denial.loose or vague or (not denial.universal and len(self.memories) > 1)
 
 
 class Correction(Protocol):

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 from memctl.core import kinds
 from memctl.core.text.terms import terms
@@ -18,6 +19,7 @@ from memctl.extraction.changes import Change
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial
 from memctl.extraction.proposals import Proposal, Utterance, is_user
+from memctl.extraction.restated import contrasted, correction, restated
 from memctl.extraction.sayings import Found
 from memctl.extraction.stated import ALWAYS, asked_to_keep, proposed, states_plainly
 from memctl.extraction.taken_back import MESSAGES_BACK, Stated, corrected, revalued
@@ -25,6 +27,9 @@ from memctl.extraction.words import worded
 
 LONGEST_MESSAGE = 50_000
 """Characters of one message that are looked at; what a person says about themselves is in far fewer."""
+
+LOOKED_BACK = 9
+"""How many messages of the user, itself included, a correction that names the old value looks back over."""
 
 _ECHO_FROM = 12
 """Letters from which a sentence that another wrote before counts as repeated, not as said."""
@@ -42,7 +47,7 @@ def rules(
     """
     kept: dict[tuple[str, ...], Proposal] = {}
     latest: list[Proposal] = []  # of this message and the user's one before
-    recent: deque[list[Stated]] = deque(maxlen=MESSAGES_BACK)
+    recent: deque[list[Stated]] = deque(maxlen=LOOKED_BACK)
     people: set[str] = set()
     everything, heard = [*before, *conversation], len(before)
     for number, utterance, own in _own_sentences(everything, user):
@@ -51,21 +56,31 @@ def rules(
         repaired, last, awaited = False, None, False
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
-        for said in own:
+        for said in (part for whole in own for part in _by_subject(whole, at)):
             proposals = _of_sentence(said, at, repaired, people)
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
-            statements_back = [one for message in recent for one in message]
-            instead = corrected(said, at, latest or earlier) or revalued(said, at, statements_back, answered)
+            near = [one for message in [*recent][-MESSAGES_BACK:] for one in message]
+            far = [one for message in [*recent][:-MESSAGES_BACK] for one in message]
+            instead = corrected(said, at, latest or earlier) or revalued(said, at, near, answered)
+            text = said.text
             if instead:
                 kept.pop(instead[0].identity, None)
-                proposals = [instead[1]]
+                proposals = [_after(*instead)]
+            elif not any(one.corrects and one.key for one in proposals) and (
+                right := _restated(said, at, far, near, answered, people)
+            ):
+                earlier_one, text, proposals = right
+                for one in earlier_one.proposals:
+                    kept.pop(one.identity, None)
             elif statements.points(said.text):  # to the sentence before, or to the next one
                 proposals = [asked_to_keep(last, last.text, at)] if last else []
                 awaited = not latest and not proposals
             elif awaited:
                 proposals, awaited = proposals or [asked_to_keep(said, said.text, at)], False
+            else:
+                proposals = _correcting(said, proposals, at, answered)
             latest += proposals
-            recent[-1].append(Stated(said.text, tuple(proposals)))
+            recent[-1].append(Stated(text, tuple(proposals)))
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
             repaired, last = corrections.announces(said.text), None if proposals else said
@@ -106,7 +121,52 @@ def _keep(kept: dict[tuple[str, ...], Proposal], proposal: Proposal) -> None:
         kept[known.identity] = known
         kept[*proposal.identity, clauses.squashed(proposal.content)] = proposal
     else:
-        kept[proposal.identity] = proposal
+        kept[proposal.identity] = _after(known, proposal) if known else proposal
+
+
+def _restated(
+    said: Sentence, at: datetime, far: Sequence[Stated], near: Sequence[Stated], answered: str, people: Set[str]
+) -> tuple[Stated, str, list[Proposal]] | None:
+    """The earlier statement that a correction changes, its text put right, and what that proposes."""
+    answers = answered.rstrip().endswith(("?", "？"))
+    found = restated(said, [one.text for one in (*far, *near)], len(far), answers=answers)
+    if found is None or not (earlier := [*far, *near][found[0]]).proposals:
+        return None
+    right = found[1]
+    proposals = [*states_plainly(clauses.read(right), at, people)]
+    proposals = proposals or [replace(earlier.proposals[-1], key="", value=None, before=())]
+    denies = tuple(Denial(content=one.content) for one in earlier.proposals)
+    content = right if clauses.squashed(right) in clauses.squashed(said.text) else f"{right} ({said.text})"
+    first, *others = (
+        replace(one, content=said.text if content == right else content, said_at=at, corrects=True, denies=denies)
+        for one in proposals
+    )
+    before = tuple(each for one in earlier.proposals for each in (*one.before, replace(one, before=())))
+    return earlier, right, [replace(first, before=before), *others]
+
+
+def _correcting(said: Sentence, proposals: list[Proposal], at: datetime, answered: str) -> list[Proposal]:
+    """The proposals of a sentence that may correct what was known before the conversation."""
+    if said.asks or said.conditional or said.certainty < 1 or any(one.key for one in proposals):
+        return proposals
+    opened, pair = bool(correction(said.text)), contrasted(said.text)
+    if pair and opened and not answered.rstrip().endswith(("?", "？")):
+        old, new = pair
+        fact = (kinds.FACT, phrases.at_work(said.text), 0.9, TAKEN_BACK)
+        return [
+            Proposal(said.text, *fact, said_at=at, corrects=True, denies=(Denial(old=old, new=new),), tentative=True)
+        ]
+    return [replace(one, corrects=True) if opened and one.rule in _LASTING else one for one in proposals]
+
+
+_LASTING = (statements.STATEMENT, statements.HABIT, statements.DECISION)
+
+
+def _after(earlier: Proposal, later: Proposal) -> Proposal:
+    """A proposal with the one whose place it takes; what says all that the other does needs no other before it."""
+    if earlier.value == later.value or later.content.startswith(earlier.content):
+        return replace(later, before=(*earlier.before, *later.before))
+    return replace(later, before=(*earlier.before, replace(earlier, before=()), *later.before))
 
 
 def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tuple[int, Utterance, list[Sentence]]]:
@@ -124,6 +184,37 @@ def _own(said: Sentence, user: str) -> Sentence:
     """A sentence of users who speak of themselves by name, as they would say it with "I"."""
     named = user and re.match(rf"{re.escape(user)}(?=['’\s]|(?<=[\u4e00-\u9fff]))", said.text, re.IGNORECASE)
     return replace(clauses.read(reported.direct(said.text, (user,))), text=said.text) if named else said
+
+
+def _by_subject(said: Sentence, at: datetime) -> list[Sentence]:
+    """A sentence, or its parts where each says something of its own of another person: "My son is five and I teach".
+
+    A part that states nothing stays with the one before, so that none is lost.
+    """
+    if said.asks or said.conditional or said.certainty < 1 or corrections.repairs(said.text):
+        return [said]
+    if statements.requested(said.text) or statements.instructs(said.text):
+        return [said]
+    kept, text = [0], said.text
+    for start, end in pairwise([*clauses.by_subject(text), len(text)]):
+        states = (
+            any(states_plainly(clauses.read(part), at, frozenset()))
+            for part in (text[kept[-1] : start], text[start:end])
+        )
+        if start and all(states):
+            kept.append(start)
+    return [said] if len(kept) == 1 else [clauses.read(part) for part in _parted(text, kept)]
+
+
+_JOINT = re.compile(
+    r"[,;\s]*(?:\b(?:and|but|while|whereas)(?: also)?)?\s*$|[，；,;]*(?:而且?|但是?|不过)?$", re.IGNORECASE
+)
+
+
+def _parted(text: str, starts: Sequence[int]) -> list[str]:
+    """The parts of a text that begin at these places, without what joins them."""
+    ends = [*starts[1:], len(text)]
+    return [_JOINT.sub("", text[start:end], count=1) for start, end in zip(starts, ends, strict=True)]
 
 
 def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
@@ -257,6 +348,7 @@ def states(content: str, user: str) -> list[Found]:
 _THIRD_PERSON = (
     (r"^(?:the )?(?:user|{user})(?:'s| is) (?=\w)(?!name\b|sister\b|brother\b)", "I'm "),
     (r"^(?:the )?(?:user|{user}) (?=(?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak)s\b)", "I "),
+    (r"^(?=(?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak)s\b)", "I "),
     (r"^(I (?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak))s\b", r"\1"),
     (r"^(?:用户|{user})(?=[住在是叫喜不对])", "我"),
 )

@@ -164,6 +164,7 @@ def _joined(proposal: Proposal, ruled: Proposal) -> Proposal:
         corrects=ruled.corrects,
         denies=ruled.denies,
         tentative=proposal.tentative and ruled.tentative,
+        before=ruled.before,
     )
 
 

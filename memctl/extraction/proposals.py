@@ -41,7 +41,8 @@ class Proposal:
 
     `confidence` lies in [0, 1]. `expires_in_days` counts from `said_at`. `rule` names what found it: a rule of
     `docs/extracting.md`, or `model`. `corrects`: the user says that it is so instead of what was known; `denies` is
-    what is not so any more; a `tentative` one counts only where it takes something back that is known.
+    what is not so any more; a `tentative` one counts only where it takes something back that is known. `before`: what
+    the same conversation said of it first, oldest first.
     """
 
     content: str
@@ -59,6 +60,7 @@ class Proposal:
     corrects: bool = False
     denies: tuple[Denial, ...] = ()
     tentative: bool = False
+    before: tuple[Proposal, ...] = ()
 
     @property
     def identity(self) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,27 @@ _RAREST, _LOOKED_AT = 4, 12
 
 _OF_DENIAL = 12
 """Words of a denial that are looked up: the rarest are those of the new value, which no memory holds yet."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a conversation tells about the user, before it is compared with what is known.
+
+    Args:
+        drawn: the record of each proposal, last in a list after those of what the conversation said before.
+        refused: texts that a person rejected.
+        now: when messages without a time were said.
+        origin: `rules` or `model`.
+        heard: when each message was sent, by its id, of the conversation and of what was said before it.
+    """
+
+    proposals: tuple[Proposal, ...]
+    drawn: tuple[tuple[Memory, ...], ...]
+    refused: frozenset[str]
+    now: datetime
+    origin: str
+    notes: tuple[str, ...] = ()
+    heard: Mapping[str, datetime] = field(default_factory=dict)
 
 
 class Extraction:
@@ -63,10 +84,31 @@ class Extraction:
         Raises:
             InvalidDataError: the text looks like JSON and is broken.
         """
-        from memctl.extraction import conversations
         from memctl.extraction.proposals import ExtractReport
 
         now = now or times.utc_now()
+        reading = self.read(conversation, before=before, now=now, use_model=use_model, allow_secret=allow_secret)
+
+        def decide(view: View) -> tuple[Change, list[Extracted]]:
+            puts, result = self.learned(view, reading)
+            return Change(command, tuple(puts.values())), result
+
+        found = bool(reading.proposals)
+        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if found else []
+        return ExtractReport(tuple(result), reading.notes, reading.origin)
+
+    def read(
+        self,
+        conversation: str | Sequence[Utterance],
+        *,
+        before: Sequence[Utterance] = (),
+        now: datetime,
+        use_model: bool = True,
+        allow_secret: bool = False,
+    ) -> Reading:
+        """What a conversation tells about the user; nothing is written. Arguments and errors as for `run`."""
+        from memctl.extraction import conversations
+
         said = (
             conversations.parse(conversation, self._engine.user)
             if isinstance(conversation, str)
@@ -74,18 +116,25 @@ class Extraction:
         )
         proposals, origin, notes = self._proposals(said, before, now, use_model)
         proposals, withheld = _guarded(proposals, self._engine.secret_policy(allow_secret))
-        drawn = [_from(self._drawn(proposal, now), said, self._engine.user) for proposal in proposals]
+        user = self._engine.user
+        drawn = tuple(
+            tuple(_from(self._drawn(each, now), said, user) for each in (*proposal.before, proposal))
+            for proposal in proposals
+        )
         trashed = self._engine.storage.trashed() if proposals else []
-        refused = {each.memory.content for each in trashed if each.reason == REJECTED}
+        refused = frozenset(each.memory.content for each in trashed if each.reason == REJECTED)
+        heard = {each.message: each.time or now for each in (*before, *said) if each.message}
+        return Reading(proposals, drawn, refused, now, origin, (*notes, *withheld, *self._unheard(said)), heard)
 
-        def decide(view: View) -> tuple[Change, list[Extracted]]:
-            puts, result = learned(
-                view, proposals, drawn, refused, self._engine.settings.extract_threshold, now, self._engine.user
-            )
-            return Change(command, tuple(puts)), result
+    def learned(
+        self, view: View, reading: Reading, puts: Mapping[str, Memory] | None = None
+    ) -> tuple[dict[str, Memory], list[Extracted]]:
+        """The records to write, by id, and what becomes of each proposal.
 
-        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if proposals else []
-        return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
+        Args:
+            puts: what the same change writes already.
+        """
+        return learned(view, reading, puts or {}, self._engine.settings.extract_threshold, self._engine.user)
 
     def _proposals(
         self, said: Sequence[Utterance], before: Sequence[Utterance], now: datetime, use_model: bool
@@ -148,52 +197,70 @@ def _guarded(proposals: Sequence[Proposal], policy: str) -> tuple[tuple[Proposal
         try:
             content = sensitive.guarded(proposal.content, policy, f"a {proposal.kind}")
             value = sensitive.guarded(proposal.value, policy, f"a {proposal.kind}", name=proposal.key)
-            kept.append(replace(proposal, content=content, value=value))
+            kept.append(replace(proposal, content=content, value=value, before=_guarded(proposal.before, policy)[0]))
         except RefusedError as problem:
             notes.append(f"left out: {problem.message.partition(';')[0]} (--allow-secret keeps it)")
     return tuple(kept), tuple(notes)
 
 
 def learned(
-    view: View,
-    proposals: Sequence[Proposal],
-    drawn: Sequence[Memory],
-    refused: Set[str],
-    threshold: float,
-    now: datetime,
-    user: str,
-) -> tuple[list[Memory], list[Extracted]]:
-    """What becomes of each proposal, and the records to write.
+    view: View, reading: Reading, before: Mapping[str, Memory], threshold: float, user: str
+) -> tuple[dict[str, Memory], list[Extracted]]:
+    """The records to write, by id, and what becomes of each proposal.
 
     Args:
-        drawn: the record of each proposal.
-        refused: texts that a person rejected.
+        before: what the same change writes already.
     """
     from memctl.extraction.proposals import Extracted
 
-    puts: dict[str, Memory] = {}
+    puts, now = dict(before), reading.now
     results = []
-    for proposal, memory in zip(proposals, view.unused(drawn), strict=True):
+    for proposal, drawn in zip(reading.proposals, _with_ids(view, reading.drawn), strict=True):
+        *earlier, memory = drawn
         if memory.expires_at and memory.expires_at <= now:
             results.append(Extracted(proposal, EXPIRED))
-        elif memory.content in refused:
+        elif memory.content in reading.refused:
             results.append(Extracted(proposal, REJECTED))
         elif _recalled(view, memory, now):
             results.append(Extracted(proposal, RECALLED))
-        elif outcome := _learn(view, proposal, memory, puts, threshold, now, user):
+        elif outcome := _learn(view, proposal, memory, puts, threshold, reading, user):
             changed, added = outcome
             puts |= {m.memory_id: m for m in changed}
+            puts |= _history(view, added.memory, earlier, puts, now)
             results.append(Extracted(proposal, added.outcome, added.memory, added.replaced))
-    return list(puts.values()), results
+    return puts, results
+
+
+def _with_ids(view: View, drawn: Sequence[Sequence[Memory]]) -> list[list[Memory]]:
+    """The records with new ids."""
+    fresh = iter(view.unused([memory for group in drawn for memory in group]))
+    return [[next(fresh) for _ in group] for group in drawn]
+
+
+def _history(
+    view: View, last: Memory, earlier: Sequence[Memory], puts: Mapping[str, Memory], now: datetime
+) -> dict[str, Memory]:
+    """What a conversation said of a fact first, as what its last value superseded; nothing of what is known."""
+    new = [
+        m for m in earlier if not view.same_text(m.content) and all(m.content != one.content for one in puts.values())
+    ]
+    if not new:
+        return {}
+    ends = last.valid_from or now
+    ended = [replace(rules.superseded(m, last.memory_id, now), valid_to=max(ends, m.valid_from or ends)) for m in new]
+    ids = (m.memory_id for m in ended)
+    kept = replace(last, supersedes=tuple(dict.fromkeys((*last.supersedes, *ids))))
+    return {memory.memory_id: memory for memory in (*ended, kept)}
 
 
 def _learn(
-    view: View, proposal: Proposal, memory: Memory, puts: dict[str, Memory], threshold: float, now: datetime, user: str
+    view: View, proposal: Proposal, memory: Memory, puts: dict[str, Memory], threshold: float, read: Reading, user: str
 ) -> tuple[list[Memory], Added] | None:
     """A correction takes the place of what it takes back; a fact with a key must earn its place; the same text is
     counted; anything else is new. None for what takes back nothing that is known, and says nothing else."""
     from memctl.extraction import extract
 
+    now = read.now
     at = proposal.said_at or now
     there = [puts.get(m.memory_id, m) for m in view.same_text(memory.content)]
     there += [m for m in puts.values() if m.content == memory.content and m not in there]
@@ -207,10 +274,16 @@ def _learn(
         meant = _meant(view, proposal, memory, puts, now, user)
         if meant or proposal.tentative or (proposal.rule == extract.TAKEN_BACK and not memory.key):
             waiting = [m for m in _with_key(view, memory.category, memory.key, puts) if _waits(m, memory)]
-            return correcting.corrected(proposal, memory, meant, waiting, tuple(puts), threshold, now)
+            fresh = (*puts, *(m.memory_id for each in meant for m in each.memories if _was_stated(m, at, read.heard)))
+            return correcting.corrected(proposal, memory, meant, waiting, fresh, threshold, now)
     if memory.key:
         return rules.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
     return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
+
+
+def _was_stated(memory: Memory, at: datetime, heard: Mapping[str, datetime]) -> bool:
+    """Whether a memory is from a message of the conversation up to a time, however much later it was written."""
+    return any(name in heard and heard[name] <= at for name in listed(memory.metadata.get(SAID)))
 
 
 def _waits(known: Memory, memory: Memory) -> bool:
@@ -244,11 +317,23 @@ def _meant(
         rivals = [m for m in _with_key(view, memory.category, memory.key, puts) if m.status == ACTIVE]
         rivals += _stating(view, memory, now, user)
         meant.append(Meant(None, tuple(m for m in rivals if m.value != memory.value)))
+    elif proposal.corrects and not proposal.denies:
+        rivals = _contradicted(view, memory, now, user)
+        meant.append(Meant(Denial(loose=len(rivals) > 1), tuple(rivals)))
     for denial in proposal.denies:
         known = {m.memory_id: m for m in _led_to(view, denial, now)}
         known |= puts
         meant.append(Meant(denial, tuple(correcting.taken_back(denial, known.values(), user))))
     return [each for each in meant if each.memories]
+
+
+def _contradicted(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:
+    """The active memories without a key that exclude what a correction says."""
+    from memctl.conflicts import contradictions
+
+    near = [m for m in _holding(view, terms(memory.content), now, _OF_DENIAL) if m.status == ACTIVE and not m.key]
+    excluded = {each for found in contradictions.of_one(memory, near, (user,)) for each in found.ids}
+    return [m for m in near if m.memory_id in excluded]
 
 
 def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:

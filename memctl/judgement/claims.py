@@ -11,7 +11,7 @@ from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
 from memctl.judgement import lexicon
 from memctl.judgement.rewriting import Rewritings, words_in, words_of
-from memctl.judgement.segmentation import says_when
+from memctl.judgement.segmentation import class_of, says_when
 from memctl.judgement.wording import (
     NAME,
     PRONOUN,
@@ -164,9 +164,18 @@ def _chinese(sentence: str, aliases: frozenset[str]) -> list[Sentence]:
     whole = tuple(word for part in parts for word in part.words)
     if any(word.text in lexicon.words("zh", "questions") for word in whole):
         return []
-    subject = tuple(word for word in parts[0].words if word.subject) if parts else ()
+    subject = (*(word for word in parts[0].words if word.subject), *_owned(parts[0])) if parts else ()
     return [_clause(number, part, whole, subject) for number, part in enumerate(parts)]
 
+
+def _owned(part: Sentence) -> Iterator[Word]:
+    """What somebody has, of which the clauses after it speak: `我养了一只猫，今年十一岁`."""
+    verb = next((at for at, word in enumerate(part.words) if word.text in _HAS), len(part.words))
+    things = [word for word in part.words[verb + 1 :] if word.kind in (WORD, NAME) and class_of(word.text) in ("n", "")]
+    return (replace(word, subject=True) for word in things[-1:])
+
+
+_HAS = frozenset("有 养 收养 领养".split())
 
 _TOPIC = re.compile("^[^，。]*[参看买用做去办写住][^，。]*的([^，。的是有在]{3,})[，,](?:它|其|他|她)(?:们)?的?")
 """A clause that only names what the next one is about: `我要参加的论坛，它的…`."""

@@ -99,6 +99,8 @@ def _person_spoken_of(sentence: Sentence) -> str:
 def _subjects_apart(pair: Pair) -> bool:
     """Whether both have a subject and share none; what is the subject of one may be the object of the other."""
     mine, theirs = _subject(pair.one), _subject(pair.other)
+    if len(mine) > 1 and len(theirs) > 1:  # whose it is does not say what it is: my cat, my father-in-law
+        mine, theirs = mine - {"user"}, theirs - {"user"}
     if not mine or not theirs or any(a in b or b in a for a in mine for b in theirs):
         return False
     words = [{word.stem for word in sentence.words} for sentence in (pair.one, pair.other)]

@@ -31,6 +31,7 @@ from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Recent, Retrieved
 from memctl.retrieval.route import domain, with_domain
 from memctl.retrieval.route import route as route_of
+from memctl.retrieval.subjects import subject_of
 from memctl.storage.ports.search import Match, Origin, Search
 
 T = TypeVar("T")
@@ -278,6 +279,7 @@ def _hits(
     hits: list[Hit] = []
     entries: dict[tuple[str, str], tuple[Candidate, Match]] = {}
     best = _shortlist(search, ranking, query.top)
+    subject = subject_of(query.text)
     past = ranking.cues.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
     for candidate, match in zip(best, search.matches([c.key for c in best]), strict=True):
         is_message = match.part == MESSAGES
@@ -287,7 +289,8 @@ def _hits(
         if is_message:
             most -= min(MOST_BYTES, max(LEAST_BYTES, len(memory.content.encode("utf-8", "surrogatepass"))))
         if not via or _allowed(memory, query.filters, now):
-            parts = rank.parts(ranking.signals[candidate.key], ranking.most, memory, weights, now, present, past)
+            signals, off = ranking.signals[candidate.key], subject.misses(memory.content)
+            parts = rank.parts(signals, ranking.most, memory, weights, now, present, past, off)
             hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
             entries.setdefault((memory.memory_id, via), (candidate, match))
     return hits, entries

@@ -228,8 +228,19 @@ OUTDATED_SHARE = 0.15
 """The share of its score that an outdated fact loses, unless the question is about the past too."""
 
 
+SUBJECT_SHARE = 0.3
+"""The share of its score that a hit loses if it is about somebody else than the question."""
+
+
 def parts(
-    signals: Signals, most: float, memory: Memory, weights: Weights, now: datetime, present: bool, past: bool = False
+    signals: Signals,
+    most: float,
+    memory: Memory,
+    weights: Weights,
+    now: datetime,
+    present: bool,
+    past: bool = False,
+    off_subject: bool = False,
 ) -> dict[str, float]:
     """The score of a hit by parts; their sum is in [0, 1].
 
@@ -239,13 +250,16 @@ def parts(
     Args:
         present: the question asks for the present.
         past: the question asks for a past time.
+        off_subject: the memory is about somebody else than the question.
     """
     scale = most * (1 + weights.boost)
     scaled = {name: value / scale for name, value in signals._asdict().items()}
     total = sum(scaled.values())
     moved = {name: total * weights.boost * value for name, value in qualities(memory, now, present).items()}
     outdated = not past and (memory.status == SUPERSEDED or (memory.valid_to is not None and memory.valid_to <= now))
-    return scaled | moved | {"outdated": -OUTDATED_SHARE * sum([total, *moved.values()]) if outdated else 0.0}
+    whole = sum([total, *moved.values()])
+    lost = {"outdated": OUTDATED_SHARE * outdated, "subject": SUBJECT_SHARE * off_subject}
+    return scaled | moved | {name: -share * whole if share else 0.0 for name, share in lost.items()}
 
 
 DOCUMENT_SHARES: Mapping[str, float] = {SIMILARITY: 0.5, "recency": 0.3, "importance": 0.2}

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from memctl.core import times
+from memctl.core import kinds, times
 from memctl.core.models import Change, Memory
 from memctl.core.provenance import SAID
 from memctl.core.recalled import without_recalled
+from memctl.core.records import ADDED, CANDIDATE_KEPT, UPDATED
 from memctl.core.sensitive import MASK
 from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
-from memctl.extraction.service import Extraction
+from memctl.extraction.service import Extraction, Reading
 from memctl.sessions.stored import StoredSessions
 from memctl.storage.ports.view import View
 
@@ -41,6 +44,16 @@ class Learned:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What a queued group tells: facts, and an episode without a final id."""
+
+    queued: Queued
+    facts: Reading | None = None
+    episode: Memory | None = None
+    notes: tuple[str, ...] = ()
+
+
 def _from(made: Memory, messages: Sequence[Message]) -> Memory:
     """The memory, with the ids of the first and the last of its messages."""
     ids = [message_id for message in messages for message_id in message.ids]
@@ -57,13 +70,17 @@ class Learning(StoredSessions):
     def learn_pending(
         self, *, session_id: str = "", use_model: bool = True, now: datetime | None = None
     ) -> list[Learned]:
-        """Learn an episode and facts from each queued group, or from those of one session.
+        """Learn an episode and facts from each queued group, or from those of one session; all of a session is one
+        change.
 
         A group becomes one episode, also after a crash or when two processes learn at once: the episode has the queue
         id, and is written only if it does not exist and the group is still queued.
         """
         now = now or times.utc_now()
-        return [self._learn(owner, name, use_model, now) for owner, name in self._storage.waiting(session_id)]
+        waiting = groupby(self._storage.waiting(session_id), key=itemgetter(0))
+        return [
+            one for owner, group in waiting for one in self._learn(owner, [name for _, name in group], use_model, now)
+        ]
 
     def _learn_without_model(self, sessions: Sequence[str], now: datetime) -> None:
         """Learn by rules from the queue, so that a new session has the memories. If a language model is configured,
@@ -71,7 +88,17 @@ class Learning(StoredSessions):
         for session_id in dict.fromkeys(sessions) if self._engine.has_llm else [""]:
             self.learn_pending(session_id=session_id, use_model=False, now=now)
 
-    def _learn(self, session_id: str, name: str, use_model: bool, now: datetime) -> Learned:
+    def _learn(self, session_id: str, names: Sequence[str], use_model: bool, now: datetime) -> list[Learned]:
+        """Learn from queued groups of one session, then remove them from the queue."""
+        looked = [self._looked_at(session_id, name, use_model, now) for name in names]
+        read = [one for one in looked if isinstance(one, _Read)]
+        written = self._write(read, now) if read else {}
+        for one in read:
+            self._storage.dequeue(session_id, one.queued.queue_id)
+        return [written[one.queued.queue_id] if isinstance(one, _Read) else one for one in looked]
+
+    def _looked_at(self, session_id: str, name: str, use_model: bool, now: datetime) -> Learned | _Read:
+        """What a queued group tells; a result if there is nothing to write."""
         from memctl.core.messages import Message, cleaned
 
         try:
@@ -91,57 +118,63 @@ class Learning(StoredSessions):
         if self._engine.view().imported(name):
             self._storage.dequeue(session_id, name)
             return Learned(name, session_id)
-        return self._made(queued, messages, use_model, now)
+        return self._read(queued, messages, use_model, now)
 
-    def _made(self, queued: Queued, messages: Sequence[Message], use_model: bool, now: datetime) -> Learned:
-        """Write the facts and the episode of a group, then remove it from the queue."""
-        from memctl.extraction.clauses import squashed
+    def _read(self, queued: Queued, messages: Sequence[Message], use_model: bool, now: datetime) -> _Read:
+        """The facts and the episode of a group; the rules or a model write them before the store is locked."""
         from memctl.extraction.extract import steers
         from memctl.sessions import episodes
 
-        name, session_id = queued.queue_id, queued.session_id
         spoken = episodes.spoken(messages)
-        learned = Learned(name, session_id)
-        if spoken:
-            enough = queued.reason == EVICTED or len(spoken) >= self._engine.settings.session_least_messages
-            reported = [message for message in messages if not steers(message.text)]
-            draft, notes = self._draft(reported, use_model) if enough and episodes.spoken(reported) else (None, ())
-            facts, more, known = self._facts(spoken, queued.at, use_model)
-            if draft and any(squashed(draft.summary) in squashed(text) for text in known):
-                draft = None  # an appointment or event that was just learned says the same
-            record = draft and episodes.memory_of(draft, reported, name, session_id, queued.at)
-            episode = self._write_episode(_from(record, messages), session_id, name, now) if record else None
-            learned = Learned(name, session_id, episode, facts, (*notes, *more))
-        self._storage.dequeue(session_id, name)
-        return learned
+        if not spoken:
+            return _Read(queued)
+        enough = queued.reason == EVICTED or len(spoken) >= self._engine.settings.session_least_messages
+        reported = [message for message in messages if not steers(message.text)]
+        draft, notes = self._draft(reported, use_model) if enough and episodes.spoken(reported) else (None, ())
+        facts = self._facts(spoken, queued.at, use_model)
+        record = draft and episodes.memory_of(draft, reported, queued.queue_id, queued.session_id, queued.at)
+        episode = self._engine.completed(_from(record, messages), now) if record else None
+        return _Read(queued, facts, episode, (*notes, *(facts.notes if facts else ())))
 
-    def _facts(
-        self, messages: Sequence[Message], at: datetime, use_model: bool
-    ) -> tuple[int, tuple[str, ...], list[str]]:
-        """The number of memories learned, notes, and the texts of the episodes among them."""
-        from memctl.core import kinds
+    def _facts(self, messages: Sequence[Message], at: datetime, use_model: bool) -> Reading | None:
+        """The facts that messages tell, before they are compared with what is known."""
         from memctl.core.messages import USER
-        from memctl.core.records import ADDED, CANDIDATE_KEPT, UPDATED
         from memctl.extraction.proposals import Utterance
 
         if not any(message.role == USER for message in messages):
-            return 0, (), []
+            return None
         utterances = [Utterance(m.role, m.text, m.time or at, m.id, m.speaker) for m in messages]
-        report = Extraction(self._engine).run(utterances, now=at, use_model=use_model, command="session")
-        written = [one.memory for one in report.proposals if one.memory and one.memory.kind == kinds.EPISODE]
-        learned = sum(report.counted(outcome) for outcome in (ADDED, UPDATED, CANDIDATE_KEPT))
-        return learned, report.notes, [memory.content for memory in written]
+        return Extraction(self._engine).read(utterances, now=at, use_model=use_model)
 
-    def _write_episode(self, episode: Memory, session_id: str, name: str, now: datetime) -> Memory | None:
-        """Write an episode; None if it exists, or its messages were purged."""
-        complete = self._engine.completed(episode, now)
+    def _write(self, read: Sequence[_Read], now: datetime) -> dict[str, Learned]:
+        """Write what groups tell, in one change; a group that was learned from meanwhile adds nothing."""
 
-        def decide(view: View) -> tuple[Change, Memory | None]:
-            done = view.imported(name) or not self._storage.is_waiting(session_id, name)
-            written = [] if done else view.unused([complete])
-            return Change("session", tuple(written)), written[0] if written else None
+        def decide(view: View) -> tuple[Change, dict[str, Learned]]:
+            puts: dict[str, Memory] = {}
+            results: dict[str, Learned] = {}
+            for one in read:
+                puts, results[one.queued.queue_id] = self._decided(view, one, puts)
+            return Change("session", tuple(puts.values())), results
 
         return self._engine.apply(decide, now, on_secret=MASK)
+
+    def _decided(self, view: View, one: _Read, puts: dict[str, Memory]) -> tuple[dict[str, Memory], Learned]:
+        """What the change holds after a group, and what was learned from the group."""
+        from memctl.extraction.clauses import squashed
+
+        name, session_id = one.queued.queue_id, one.queued.session_id
+        if view.imported(name) or not self._storage.is_waiting(session_id, name):
+            return puts, Learned(name, session_id)  # learned by another process, or its messages were purged
+        puts, found = Extraction(self._engine).learned(view, one.facts, puts) if one.facts else (puts, [])
+        episode = one.episode
+        events = [each.memory.content for each in found if each.memory and each.memory.kind == kinds.EPISODE]
+        if episode and any(squashed(episode.content) in squashed(text) for text in events):
+            episode = None  # an appointment or event that was just learned says the same
+        if episode:
+            (episode,) = view.unused([episode])
+            puts = {**puts, episode.memory_id: episode}
+        facts = sum(each.outcome in (ADDED, UPDATED, CANDIDATE_KEPT) for each in found)
+        return puts, Learned(name, session_id, episode, facts, one.notes)
 
     def _draft(self, messages: Sequence[Message], use_model: bool) -> tuple[Draft, tuple[str, ...]]:
         """The model's episode, in at most three attempts; else that of the rules."""

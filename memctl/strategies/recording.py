@@ -54,8 +54,13 @@ def prepared(failed: Failure, arguments: Mapping[str, Any], explanations: Mappin
     return Fixed(failed, arguments, pattern, {str(name): text for name, text in explanations.items() if text.strip()})
 
 
-def recorded(view: View, given: Fixed, categories: Sequence[str], now: datetime) -> tuple[Change, Recorded]:
+def recorded(
+    view: View, given: Fixed, categories: Sequence[str], now: datetime, same_change: Sequence[Memory] = ()
+) -> tuple[Change, Recorded]:
     """The change that adds a strategy, or counts a mention of a known one.
+
+    Args:
+        same_change: what the same change writes already.
 
     Raises:
         UsageError: the arguments give no fix pattern.
@@ -66,8 +71,9 @@ def recorded(view: View, given: Fixed, categories: Sequence[str], now: datetime)
     if fresh is None:
         raise UsageError("the arguments give no fix pattern")
     body = records.detail(failed, given.arguments, fresh.fixes, given.explanations, language)
-    near = tagged(view, now, *records.tags(failed.tool, failed.error_type))
-    known = next((strategy for strategy in near.values() if strategy.identity == fresh.identity), None)
+    near = [strategy for memory in reversed(same_change) if (strategy := records.read(memory))]
+    near += tagged(view, now, *records.tags(failed.tool, failed.error_type)).values()
+    known = next((strategy for strategy in near if strategy.identity == fresh.identity), None)
     if known:
         again = records.again(known, given.pattern, now)
         return Change("strategy record", (again,)), Recorded(MENTIONED, again, body)

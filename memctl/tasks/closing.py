@@ -7,12 +7,14 @@ The next command completes an interrupted closing; the episode has the task's id
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl.core import times
-from memctl.core.models import Change, Memory
+from memctl.core.models import Change, Memory, TextEdit
+from memctl.core.plain_json import plain
 from memctl.core.sensitive import MASK
 from memctl.core.session import Session
 from memctl.engine import Engine
@@ -21,8 +23,8 @@ from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
 from memctl.sessions.stored import MAIN
 from memctl.storage.ports.view import View
-from memctl.strategies.recording import Recorded
-from memctl.strategies.service import Strategies
+from memctl.strategies.failures import Failure, failure
+from memctl.strategies.recording import Recorded, prepared, recorded
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
     from memctl.tasks.rules import Step, Task
@@ -74,59 +76,59 @@ class Closing:
             return None  # `memctl session list` says why
 
     def _archive(self, task: Task, now: datetime, unexplained: Sequence[str] = ()) -> Closed:
-        """Write the memories of a closed task, then remove it from its session.
+        """Write the memories of a closed task in one change, then remove it from its session.
 
         Args:
             unexplained: the parts that a language model should explain later.
         """
-        from memctl.tasks import episodes, strategies
-
-        recoveries = tuple(self._recorded_recoveries(task, now))
-        covered = bool(recoveries) and not unexplained and episodes.taught_by_corrections(task)
-        covering = [recorded.memory.memory_id for recorded in recoveries] if covered else []
-        draft = episodes.waiting_for_model(episodes.episode_of(task, covering), unexplained)
-        episode = self._engine.completed(draft, now)
-        proposal = None if covered else strategies.proposal_of(task)
-        knowledge = [self._engine.completed(episodes.knowledge_of(task, text), now) for text in task.knowledge]
-        blank = self._engine.completed(strategies.new_record(proposal), now) if proposal else None
 
         def decide(view: View) -> tuple[Change, Closed]:
-            if view.imported(task.id):
-                return Change("task"), Closed(task, recoveries=recoveries)
-            new = [memory for memory in knowledge if not view.same_text(memory.content)]
-            # One call, so that all ids differ.
-            written, *others = view.unused([episode, *new, *([blank] if blank else [])])
-            candidates = tuple(replace(memory, sources=(written.memory_id,)) for memory in others[: len(new)])
-            closed = Closed(task, written, recoveries=recoveries, knowledge=candidates)
-            if proposal is None or not blank:
-                return Change("task", (written, *candidates)), closed
-            strategy, file = strategies.learned(view, proposal, others[-1], written, now)
-            closed = replace(closed, strategy=strategy, reflection=file.path)
-            return Change("task", (written, *candidates, strategy), texts=file.edits), closed
+            return self._decided(view, task, now, unexplained)
 
         closed = self._engine.apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
         return closed
 
-    def _recorded_recoveries(self, task: Task, now: datetime) -> list[Recorded]:
-        """Error-recovery strategies from failed and corrected steps of the task."""
+    def _decided(self, view: View, task: Task, now: datetime, unexplained: Sequence[str]) -> tuple[Change, Closed]:
+        from memctl.tasks import episodes, strategies
+
+        if view.imported(task.id):
+            return Change("task"), Closed(task)
+        recoveries, written = self._recoveries(view, task, now)
+        covered = bool(recoveries) and not unexplained and episodes.taught_by_corrections(task)
+        covering = [recorded.memory.memory_id for recorded in recoveries] if covered else []
+        draft = episodes.waiting_for_model(episodes.episode_of(task, covering), unexplained)
+        proposal = None if covered else strategies.proposal_of(task)
+        blank = self._engine.completed(strategies.new_record(proposal), now) if proposal else None
+        noted = [self._engine.completed(episodes.knowledge_of(task, text), now) for text in task.knowledge]
+        new = [memory for memory in noted if not view.same_text(memory.content)]
+        # One call, so that all ids differ.
+        drawn = [self._engine.completed(draft, now), *new, *([blank] if blank else [])]
+        episode, *others = view.unused(drawn)
+        candidates = tuple(replace(memory, sources=(episode.memory_id,)) for memory in others[: len(new)])
+        closed = Closed(task, episode, recoveries=recoveries, knowledge=candidates)
+        puts, texts = (*written.puts, episode, *candidates), written.texts
+        if proposal is None:
+            return Change("task", puts, texts=texts), closed
+        strategy, file = strategies.learned(view, proposal, others[-1], episode, now)
+        closed = replace(closed, strategy=strategy, reflection=file.path)
+        return Change("task", (*puts, strategy), texts=(*texts, *file.edits)), closed
+
+    def _recoveries(self, view: View, task: Task, now: datetime) -> tuple[tuple[Recorded, ...], Change]:
+        """Error-recovery strategies from failed and corrected steps of the task, and the change that writes them."""
         from memctl.tasks.episodes import corrected_steps
 
-        self._engine.refresh()
-        if self._engine.view().imported(task.id):
-            return []
-        recorded = (self._recovery(failed, fixed, now) for failed, fixed in corrected_steps(task))
-        return [each for each in recorded if each]
-
-    def _recovery(self, failed: Step, fixed: Step, now: datetime) -> Recorded | None:
-        kind, _, message = (part.strip() for part in failed.error.partition(":"))
-        error, message = (kind, message) if kind.isidentifier() else ("Error", failed.error)
-        try:
-            return Strategies(self._engine).record(
-                failed.tool_name, error, message=message, original=failed.args, fixed=fixed.args, now=now
-            )
-        except MemctlError:
-            return None  # no usable tool name, or no pattern in the arguments
+        puts: dict[str, Memory] = {}
+        texts: list[TextEdit] = []
+        found: list[Recorded] = []
+        for failed, fixed in corrected_steps(task):
+            with suppress(MemctlError):  # no usable tool name, or no pattern in the arguments
+                given = prepared(_failure(failed), plain(fixed.args), {})
+                change, one = recorded(view, given, self._engine.settings.categories, now, [*puts.values()])
+                puts |= {memory.memory_id: memory for memory in change.puts}
+                texts += change.texts
+                found.append(one)
+        return tuple(found), Change("task", tuple(puts.values()), texts=tuple(texts))
 
     def _clear_task(self, task: Task, now: datetime) -> None:
         def clear(session: Session) -> tuple[Session, None]:
@@ -134,3 +136,14 @@ class Closing:
             return with_task(session, None) if current and current.id == task.id else session, None
 
         self._sessions.change(task.session_id or MAIN, clear, now)
+
+
+def _failure(step: Step) -> Failure:
+    """The failed call of a step, whose error names its type before a colon.
+
+    Raises:
+        UsageError: the tool has an invalid name.
+    """
+    kind, _, message = (part.strip() for part in step.error.partition(":"))
+    error, message = (kind, message) if kind.isidentifier() else ("Error", step.error)
+    return failure(step.tool_name, error, message, step.args)

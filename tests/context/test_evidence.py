@@ -284,3 +284,32 @@ def test_a_candidate_stands_beside_the_value_it_contradicts(store: MemoryStore):
     store.add_many([waiting], now=NOW)
     text = store.build_context("which city do I live in, Rome or Bergen?", now=NOW).text
     assert "Lives in Rome (said on 2026-11-20, not confirmed: Lives in Bergen)" in text
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("on which database do the bookings run?", "The bookings run on MySQL.", "The bookings run on PostgreSQL."),
+        ("门诊几点开门？", "门诊早上八点开门。", "门诊早上九点开门。"),
+    ],
+)
+def test_of_two_memories_that_contradict_each_other_the_newer_comes_first_and_both_say_so(
+    question: str, older: str, newer: str, store: MemoryStore
+):
+    store.add(older, importance=0.9, now=NOW - timedelta(days=30))
+    store.add(newer, importance=0.3, now=NOW)
+    text = store.build_context(question, now=NOW).text
+    marked = [f"{newer} (seems to contradict an older memory, 2026-10-21: {older})",
+              f"{older} (a newer memory seems to contradict this, 2026-11-20: {newer})"]  # fmt: skip
+    places = [text.find(each) for each in marked]
+    assert 0 <= places[0] < places[1]
+    assert store.build_context(question, budget=700, now=NOW).tokens <= 700
+
+
+def test_a_pinned_memory_comes_after_a_newer_one_that_contradicts_it(store: MemoryStore):
+    store.add("Alice is a vegetarian.", pinned=True, now=NOW - timedelta(days=90))
+    store.add("Alice eats meat.", now=NOW)
+    store.add("The clinic opens at eight.", pinned=True, now=NOW - timedelta(days=90))
+    store.add("The clinic opens at nine.", now=NOW)
+    text = section(store.build_context("when does the clinic open?", now=NOW).text, "## Constraints and preferences")
+    assert 0 <= text.find("] The clinic opens at nine.") < text.find("] The clinic opens at eight.")

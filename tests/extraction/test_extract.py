@@ -828,3 +828,37 @@ def test_what_was_just_said_is_taken_back(said: str, then: str, value: object, c
     found = extract.rules([*user(said), *user(then)], "alice", NOW)
 
     assert [(one.value, one.content) for one in found if one.corrects] == [(value, content)]
+
+
+# Several persons in a sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "contents"),
+    [
+        ("My son Finn is five and my wife works at Siemens.", ["My son Finn is five", "my wife works at Siemens."]),
+        (
+            "My cat is called Miso, my husband teaches maths and I work at Bosch.",
+            ["My cat is called Miso", "my husband teaches maths", "I work at Bosch."],
+        ),
+        ("我女儿对花生过敏，我儿子不吃鱼。", ["我女儿对花生过敏", "我儿子不吃鱼。"]),
+        ("我老公在铁路上班，我教语文。", ["我老公在铁路上班", "我教语文。"]),
+    ],
+)
+def test_what_is_said_of_two_persons_is_two_facts(text: str, contents: list[str]) -> None:
+    assert [one.content for one in found(text)] == contents
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My wife and my son live in Graz.",
+        "My aunt is deaf and I always write to her.",
+        "My mother lives in Bergen and visits every second weekend.",
+        "I think my son is five and my wife works at Siemens.",
+        "Remember that my son is five and my wife works at Siemens.",
+        "我们组长叫陈磊，他对慢查询特别敏感。",
+    ],
+)
+def test_a_sentence_that_belongs_together_is_one(text: str) -> None:
+    assert {one.content for one in found(text)} <= {text}

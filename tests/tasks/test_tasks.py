@@ -655,3 +655,37 @@ def test_a_broken_task_is_told_of_and_stops_nothing_else(store):
     with pytest.raises(MemctlError):
         store.tasks.start("x", now=NOW)
     assert replace(started(), id="y").id == "y"
+
+
+def test_an_end_that_was_undone_counts_once(store):
+    """What a failed call taught is part of the end of its task: complete, undo and complete again is one mention."""
+
+    def work(session_id: str):
+        store.tasks.start("Dump payments-db", session_id=session_id, now=NOW)
+        args = {"session_id": session_id, "tool_name": "pg_dump", "now": NOW}
+        store.tasks.step("Dump", args={"jobs": 1}, error="TimeoutError: dump took longer than 60 s", **args)
+        store.tasks.step("Dump again", args={"jobs": 4}, result="done", **args)
+        return store.tasks.complete("dumped", approach="with four jobs", session_id=session_id, now=NOW)
+
+    work("first")
+    closed = work("second")
+    store.undo()
+    again = store.tasks.complete("dumped", approach="with four jobs", session_id="second", now=NOW)
+
+    for before, after in zip((*closed.recoveries,), (*again.recoveries,), strict=True):
+        assert (after.memory.mentions, after.memory.confidence) == (before.memory.mentions, before.memory.confidence)
+    assert (again.strategy.mentions, again.strategy.confidence) == (
+        closed.strategy.mentions,
+        closed.strategy.confidence,
+    )
+
+
+def test_a_step_that_was_not_taken_is_no_advice(store):
+    store.tasks.start("Upgrade the cluster", plan=["Drain the nodes", "Upgrade them", "Tell the customers"], now=NOW)
+    for _ in range(2):
+        store.tasks.step(result="ok", now=NOW)
+    closed = store.tasks.complete("upgraded", now=NOW)
+
+    assert "Tell the customers" not in closed.strategy.content + store.context.body(closed.strategy)
+    assert [step["description"] for step in closed.episode.metadata["steps"]] == ["Drain the nodes", "Upgrade them"]
+    assert closed.episode.metadata["steps_left"] == ["Tell the customers"]

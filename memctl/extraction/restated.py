@@ -1,0 +1,191 @@
+"""What the user puts right in a sentence said before: "no, she works at the university library", 不对，她住在烟台.
+
+The earlier sentence is said again with what the correction changes; the rules for facts then read it. That needs the
+values of both ("Seat, not Skoda"), a pronoun with the verb of the earlier sentence, or the same words but for one spot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memctl.core.text.language import has_chinese
+from memctl.extraction import corrections
+from memctl.extraction.bare_values import values
+from memctl.extraction.changes import plainly
+from memctl.extraction.clauses import Sentence
+from memctl.extraction.correcting import replaced_value
+from memctl.extraction.words import worded
+
+LONGEST = 160
+"""Characters; a longer sentence says more than one thing, and more than a correction."""
+
+_TRAILING = r"[,，]?\s*(?:i mean(?:t)?|sorry|actually|rather|my mistake|you got (?:that|it) wrong|that was wrong|才对|我?(?:刚才|之前)?[说写记搞弄]错了)\W*$"
+_AMID = r",? (?:actually|sorry|i mean)\b,?(?= )"
+_OPENING = (
+    r"^\W*(?:(?:oh|ah|uh|um|hm+|well|ok|okay|and|but|so)\b[\s,.!—–-]*)*(?:(?:no|nope|nah|wait|hold on|hang on|sorry|oops|actually|correction|"
+    r"rather|scratch that|my mistake|my bad|i (?:misspoke|mistyped|was wrong|meant|mean|mixed (?:that|it|this|them) up)|(?:that|this|it)(?:'s| is| was) (?:wrong|not right|incorrect|outdated|out of date)|"
+    r"you (?:got|have|had) (?:that|it) wrong|make that|it should be)\b[\s,.!:;—–-]*)+"
+    r"|^\W*(?:[哦啊嗯呃哎]|等等|等一下|抱歉|不好意思|对不起)?[，,。\s]*(?:(?:不对|不是(?=[，,])|错了|更正一下|更正|纠正一下|纠正|其实|我?(?:刚才|之前)?[说打写记搞弄]错了?|你[说记搞弄]错了)[，,。：:\s]*)+"
+)
+_LINKS = r"^(?:(?:(?:he|she|they|we|i|it) (?:moved|changed|switched|pushed|set) (?:it|that|this) to|it's|it is|that's|in|on|at|to|by|from|with|a|an|the|my)\s+)+|^(?:应该)?(?:住在|是|叫|在)?"
+_VALUE = r"[^,，。]{1,40}?"
+_CONTRASTS = (
+    rf"^(?P<y>{_VALUE}), (?:and )?not (?!just\b|only\b|yet\b|sure\b)(?P<x>{_VALUE})$",
+    rf"^(?:it's |it is |that's )?not (?!just\b|only\b)(?P<x>{_VALUE}), ?(?:but |it's |it is |rather )?(?P<y>{_VALUE})$",
+    rf"^i (?:said|wrote|told you) (?P<x>{_VALUE}),? (?:but )?(?:it's|it is|i meant|it should be) (?P<y>{_VALUE})$",
+    rf"^我(?:刚才|之前)?(?:说|写)(?:的是|成|了)?(?P<x>{_VALUE})[，,](?:其实|应该|但)*是(?P<y>{_VALUE})$",
+    rf"^(?P<y>{_VALUE})[，,](?:而)?不是(?P<x>{_VALUE})$",
+    rf"^(?:并)?不是(?P<x>{_VALUE})[，,](?:而|应该)?(?:是|叫)?(?P<y>{_VALUE})$",
+)
+_PRONOUN = r"^(?:(?:he|she|it|they)(?:(?P<is>'s|'re)|(?=\s))\s*|[他她它]们?)(?P<said>.+)$"
+_OWN = r"^(?:i|we|my|our|he|she|they|you)\b|^[我你他她]"
+_NUMBER = r"\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_NUMBER_ZH = r"\d+|[零一二两三四五六七八九十百]+"
+_COUNTED = (
+    rf"^(?:i have |we have |it's |there are |(?:the|our|my) (?P<frame>[\w -]{{3,30}}?) (?:is|are|takes|costs|lasts) )?(?P<number>{_NUMBER}) ?(?P<unit>[a-z]+)$"
+    rf"|^(?P<of>[^，是\d]{{2,12}})?(?:应该)?(?:是|在)?\s?(?P<zh>{_NUMBER_ZH})\s?(?P<measure>[^\d，。\s]{{1,2}})$"
+)
+
+
+def correction(text: str) -> str:
+    """What a sentence that sets something right says, without the words that mark it; empty if it marks none."""
+    opened = plainly(_OPENING).match(text)
+    rest = text[opened.end() :] if opened else text
+    plain = plainly(_AMID).sub("", plainly(_TRAILING).sub("", rest.strip(" .!。！")))
+    marked = opened is not None or len(plain) < len(rest.strip(" .!。！"))
+    return plain.strip(" ,，.!。") if marked and len(text) <= LONGEST else ""
+
+
+def contrasted(text: str) -> tuple[str, str] | None:
+    """The old and the new value of a sentence that says nothing but that one holds instead of the other."""
+    return contrast(correction(text) or text.strip(" .!。！")) if len(text) <= LONGEST else None
+
+
+def restated(said: Sentence, earlier: Sequence[str], near: int = 0, *, answers: bool = False) -> tuple[int, str] | None:
+    """The place of the last earlier sentence that a correction changes, and that sentence put right.
+
+    Args:
+        earlier: the user's sentences, oldest first.
+        near: the place from which on they are near; of those before, the correction must name the old value.
+        answers: the correction may only answer a question; then it must name the old value.
+    """
+    if said.asks or said.conditional or said.certainty < 1 or corrections.jokes(said.text):
+        return None
+    plain = correction(said.text) or ("" if answers or not contrasted(said.text) else said.text.strip(" .!。！"))
+    if not plain:
+        return None
+    for at in range(len(earlier) - 1, -1, -1):
+        before = earlier[at].strip(" .!。！")
+        if len(before) <= LONGEST and (right := next(_ways(plain, before, answers or at < near), "")):
+            return at, right
+    return None
+
+
+def _ways(plain: str, before: str, only_named: bool) -> Iterator[str]:
+    """The earlier sentence with what the correction changes, by each way that fits.
+
+    Args:
+        only_named: only where the old value is named.
+    """
+    if pair := contrast(plain):
+        yield from filter(None, (_exchanged(before, *pair),))
+        plain = re.split(r"[,，](?: and)? ?(?:not |而?不是)", plain)[0]
+    if only_named or corrections.excepted(plain) or has_chinese(plain) != has_chinese(before):
+        return
+    yield from filter(None, (_of_subject(plain, before), _with_number(plain, before), _in_one_spot(plain, before)))
+
+
+def contrast(plain: str) -> tuple[str, str] | None:
+    """The old and the new value of a correction that says which one holds instead of which."""
+    for form in _CONTRASTS:
+        if match := plainly(form).match(plain):
+            old, new = (plainly(_LINKS).sub("", text) for text in (match["x"], plainly(_FRAME).sub("", match["y"])))
+            new = _alone(new, old)
+            return (old, new) if old and new and old != new and not plainly(_OWN).match(new) else None
+    return None
+
+
+_FRAME = r"^(?:the|our|my|\w+'s) [^,]{1,30}? (?:is|are|was|were) (?:on |at |in )?|^[^，是]{2,12}是"
+"""What a new value is the value of: "the pH is 7.6, not 7.2"."""
+
+
+def _alone(new: str, old: str) -> str:
+    """The new value without what follows it, if both are a day, a time or a number: 周四 of 周四下午, for 周三."""
+    kinds = {kind for kind, text in values(old) if text == old.casefold()}
+    alike = [text for kind, text in values(new) if kind in kinds]
+    return alike[0] if has_chinese(new) and len(alike) == 1 else new
+
+
+def _exchanged(before: str, old: str, new: str) -> str:
+    """The earlier sentence with one value in the place of the other; empty if it does not name the old one once."""
+    changed = replaced_value(before, old, new)
+    once = len(re.findall(re.escape(old), before, re.IGNORECASE)) == 1
+    return changed if changed != before and once else ""
+
+
+def _of_subject(plain: str, before: str) -> str:
+    """What is said of a pronoun, of the subject of the earlier sentence, if both have the same verb."""
+    match = plainly(_PRONOUN).match(plain)
+    if match is None or _has_more(before):
+        return ""
+    said = f"{ {'s': 'is', 're': 'are'}[match['is'][1:]] } {match['said']}" if match["is"] else match["said"]
+    if has_chinese(said):
+        verb = next((said[:length] for length in (2, 1) if said[:length] in before[1:]), "")
+        subject = before[: before.index(verb, 1)] if verb else ""
+        return f"{subject}{said}" if subject and not plainly(r"[他她它]$").match(subject) else ""
+    verb = said.split(" ")[0]
+    found = re.search(rf"(?<!\w){re.escape(verb)}(?!\w)", before, re.IGNORECASE)
+    subject = before[: found.start()].strip() if found else ""
+    return f"{subject} {said}" if subject and not plainly(r"(?:i|we)$").match(subject) else ""
+
+
+def _has_more(text: str) -> bool:
+    """Whether a sentence has several clauses; a correction of one must not take the others away."""
+    return worded("break").search(text) is not None or plainly(r"[,，;；]|\band\b").search(text) is not None
+
+
+def _with_number(plain: str, before: str) -> str:
+    """The earlier sentence with another number of the same: three cats for two cats, 五楼 for 三楼."""
+    match = plainly(_COUNTED).match(plain)
+    if match is None or not _same_thing(match["frame"] or match["of"] or "", before):
+        return ""
+    number, unit = match["number"] or match["zh"], match["unit"] or match["measure"]
+    form = (
+        rf"(?<!\w)(?:{_NUMBER})(?= ?{re.escape(unit)}\b)"
+        if match["unit"]
+        else rf"(?:{_NUMBER_ZH})(?=\s?{re.escape(unit)})"
+    )
+    found = re.findall(form, before, re.IGNORECASE)
+    return re.sub(form, number.lower(), before, flags=re.IGNORECASE) if len(found) == 1 else ""
+
+
+def _same_thing(frame: str, before: str) -> bool:
+    """Whether the earlier sentence names what a correction gives a number of."""
+    words = [frame[at : at + 2] for at in range(len(frame) - 1)] if has_chinese(frame) else frame.split()
+    return not frame or any(word.casefold() in before.casefold() for word in words if len(word) > 1)
+
+
+_MOST_WORDS, _LEAST_COMMON = 4, 2
+"""The most words of a spot in which two sentences differ, and the fewest that they share."""
+
+
+def _in_one_spot(plain: str, before: str) -> str:
+    """The correction itself, if it says what the earlier sentence does but for one spot behind the beginning."""
+    one, other = _tokens(plain), _tokens(before)
+    front = _alike(one, other)
+    back = min(_alike(one[::-1], other[::-1]), len(one) - front, len(other) - front)
+    spots = len(one) - front - back, len(other) - front - back
+    chinese = has_chinese(plain)
+    if front < _LEAST_COMMON + chinese or not all(0 < spot <= _MOST_WORDS for spot in spots):
+        return ""
+    return plain if 2 * (front + back) >= max(len(one), len(other)) - chinese else ""
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9'.:-]+|[\u4e00-\u9fff]", text.casefold())
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of tokens that both begin with."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

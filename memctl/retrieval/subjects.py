@@ -1,0 +1,124 @@
+"""Whom a question is about, and whether a text is about somebody else. Pure functions over wordings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from memctl.core.text.stopwords import is_stop
+from memctl.core.text.terms import terms
+
+_KIN = (
+    r"(?:(?:grand|step|god)?(?:mother|father|son|daughter|parents?|child(?:ren)?)|mum|mom|dad|granny|grandma|grandpa|"
+    r"brother|sister|siblings?|twins?|wife|husband|partner|spouse|girlfriend|boyfriend|fianc[ée]e?|kids?|aunt|uncle|"
+    r"niece|nephew|cousin|in-laws|friend|boss|manager|supervisor|colleague|co-?worker|team-?mate|room-?mate|flat-?mate|"
+    r"neighbou?r|landlord|landlady|tenant|apprentice|assistant|intern|teacher|pupil|student|client|customer|patient|"
+    r"doctor|dentist|therapist|nanny|gardener)(?:-in-law)?s?"
+)
+_KIN_ZH = (
+    r"(?:老公|老婆|妻子|丈夫|太太|爱人|对象|女朋友|男朋友|女友|男友|未婚[妻夫]|妈妈?|爸爸?|母亲|父亲|父母|公公|婆婆|岳[父母]|丈母娘|"
+    r"哥哥?|姐姐?|弟弟?|妹妹?|儿子|女儿|孩子|爷爷|奶奶|外[公婆]|姥[姥爷]|叔叔?|舅舅?|阿姨|姑姑?|姨妈?|婶婶?|伯[父母伯]|嫂子?|姐夫|妹夫|表[哥姐弟妹]|堂[哥姐弟妹]|侄[子女]|外甥女?|"
+    r"家人|室友|老板|领导|上司|组长|同事|同学|朋友|闺蜜|邻居|亲戚|导师|老师|徒弟|学生|客户|病人|房东)"
+)
+_ANOTHER = rf"\b(?:my|our|his|her|their|the|\w+'s) (?:[\w-]+ ){{0,2}}?{_KIN}\b|{_KIN_ZH}"
+
+_OWN_EN = r"^(?:(?:so|and|but|hey|well|ok|okay)\b[ ,]*)*(?:where|what|which|when|how|whom?|do|does|did|am|is|are|was|can)\b.*\b(?:i|my|mine)\b"
+_OWN_ZH = (
+    r"我(?!们|家?的?"
+    + _KIN_ZH
+    + r")[^。！]*(?:哪|什么|几|多少|多大|谁|怎么|吗|呢|何时)|(?:哪|什么|几|多少|多大)[^。！]*我(?!们)"
+)
+"""Questions of somebody about themselves, if they name nobody else."""
+
+_MORE = r"\b(?:should|could|would|can|shall|might)\b|[?？，；;].*\w|, (?:and|also)\b|应该|能不能|可以"
+"""Asks for advice, or for several things."""
+
+_LONGEST_QUESTION = 80
+"""Characters; a longer text tells something, and asks about that."""
+
+_WHO = (
+    r"^(?:(?:so|and|but|hey|well|ok|okay)\b[ ,]*)*who(?:'s| is| was| are) (?P<en>(?!(?:he|she|it|they|the|a|an|my|your|our|this|that|i|you|we|on|in)\b)"
+    r"[\w'-]+(?: (?!on\b|in\b|at\b|to\b|for\b)[\w'-]+)?)\W*$"
+    r"|^(?P<first>(?:(?!这|那|[他她它我你谁])[^\s，。？?!！]){1,8})(?:到底|究竟)?是谁\W*$|^谁是(?P<last>(?:(?![这那他她它我你])[^\s，。？?]){1,8})\W*$"
+)
+
+_CLAUSE = r"[.!?;,:\n。！？；，：]+|\s(?:and|but|while|whereas)\s"
+_ENDS_IN_ER = r"(?!(?:after|never|over|under|her|other|another|either|whether|ever|later|for|or|nor|before|remember)\b)[\w-]{1,30}(?:er|or|ist|ian|man|woman|ant|nurse|coach|chef)"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whom a question is about.
+
+    Args:
+        own: the user, and nobody else.
+        name: somebody whom the question wants to be told who it is.
+        words: its content words.
+    """
+
+    own: bool = False
+    name: str = ""
+    words: frozenset[str] = frozenset()
+
+    def misses(self, text: str) -> bool:
+        """Whether a text does not suit: it says of somebody else what a user asks of themselves, or does not say who
+        somebody is."""
+        if self.name:
+            return not introduces(text, self.name)
+        return self.own and _is_of_another(text, self.words)
+
+
+@lru_cache(maxsize=256)
+def subject_of(question: str) -> Subject:
+    """Whom a question is about; an empty `Subject` if its wording does not say."""
+    text = " ".join(question.replace("’", "'").split())
+    if not text or len(text) > _LONGEST_QUESTION:
+        return Subject()
+    if match := _pattern(_WHO).search(text):
+        return Subject(name=next(filter(None, match.groups())))
+    own = _pattern(_OWN_EN).search(text) or _pattern(_OWN_ZH).search(text)
+    if not own or _pattern(_ANOTHER).search(text) or _pattern(_MORE).search(text):
+        return Subject()
+    return Subject(own=True, words=frozenset(term for term in terms(text) if not is_stop(term)))
+
+
+def _is_of_another(text: str, words: frozenset[str]) -> bool:
+    """Whether what a text says of the words, in all clauses that have one of them, is said of somebody else. A clause
+    without a subject has that of the one before."""
+    if not _pattern(_ANOTHER).search(text):
+        return False
+    another, seen = False, []
+    for clause in filter(str.strip, _pattern(_CLAUSE).split(text.replace("’", "'"))):
+        another = _begins_with_another(clause) or (another and not _begins_with_own(clause))
+        seen.append((bool(words.intersection(terms(clause))), another))
+    near = [is_other for has_word, is_other in seen if has_word] or [is_other for _, is_other in seen[:1]]
+    return bool(near) and all(near)
+
+
+def _begins_with_another(clause: str) -> bool:
+    form = rf"^\W*(?:(?:and|but|also|so|then|because|on|in|at|every|since|now) ?(?:\w+ )?){{0,2}}?(?:my|our|his|her|their|the|\w+'s) (?:[\w-]+ ){{0,2}}?{_KIN}\b(?!')|^\W*\w{{0,4}}?(?:我|我们|他|她|用户)?的?{_KIN_ZH}"
+    return _pattern(form).search(clause) is not None
+
+
+def _begins_with_own(clause: str) -> bool:
+    return (
+        _pattern(r"^\W*(?:\w+ ){0,3}?(?:i|i'\w+|we|we'\w+|my|our|user)\b|^[^我]{0,6}(?:我|用户)").search(clause)
+        is not None
+    )
+
+
+def introduces(text: str, name: str) -> bool:
+    """Whether a text says who somebody is."""
+    named = re.escape(name)
+    forms = (
+        rf"(?<!\w){named}(?-i: [A-Z]\w+)?(?:,| is| was|'s) (?:my|our|his|her|their|the|an?|\w+'s) ",
+        rf"\b(?:{_KIN}|{_ENDS_IN_ER})(?:'s name is| is called| is named| is| was| called| named|,)? {named}(?!\w)",
+        rf"(?:叫做?|名叫|姓名是){named}|{named}(?:是|，)|{_KIN_ZH}(?:是|，)?{named}|[师员长生]{named}",
+    )
+    return any(_pattern(form).search(text.replace("’", "'")) for form in forms)

@@ -1,0 +1,160 @@
+"""What a user puts right in a conversation: the new value holds, the old one is history, and one undo takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memctl import MemoryStore, open_store
+from memctl.agent.memory import AgentMemory
+
+NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with open_store(tmp_path / "store", "alice", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}) as found:
+        yield found
+
+
+def say(
+    store: MemoryStore, *texts: str, session: str = "main", learned_after: timedelta = timedelta(seconds=1)
+) -> None:
+    """Messages of the user, ten seconds apart, each with an answer after which it is learned."""
+    with AgentMemory(store, session_id=session, background=False) as memory:
+        for number, text in enumerate(texts):
+            at = NOW + timedelta(seconds=10 * number)
+            memory.on_user_message(text, now=at)
+            memory.on_assistant_message("I see.", now=at + learned_after)
+
+
+def texts(store: MemoryStore, status: str) -> list[str]:
+    return [memory.content for memory in store.all() if memory.status == status]
+
+
+CORRECTED = [
+    ("I live in Vienna.", "No, it's Graz, not Vienna.", "Graz", "Vienna"),
+    ("My dentist is Dr. Holm.", "No wait, Dr. Holt, not Dr. Holm.", "Dr. Holt", "Dr. Holm"),
+    ("I'm allergic to peanuts.", "No, not peanuts, cashews.", "cashews", "peanuts"),
+    ("My wife works at the town library.", "No, she works at the university library.", "university", "town"),
+    ("My flat is on the third floor.", "I misspoke, it's on the fourth floor.", "fourth", "third"),
+    ("We deploy on Tuesdays.", "Actually we deploy on Wednesdays.", "Wednesdays", "Tuesdays"),
+    ("I have two cats.", "Three cats, I meant.", "three cats", "two cats"),
+    ("I have lived in Riga for ten years.", "No, in Tartu, not Riga.", "Tartu", "Riga"),
+    ("我老婆叫李娜。", "你记错了，她叫李娟。", "李娟", "李娜"),
+    ("我对花生过敏。", "更正一下，不是花生，是腰果。", "腰果", "花生"),
+    ("我在上海的办公室是三楼。", "记错了，是五楼。", "五楼", "三楼"),
+    ("我妈妈住在青岛。", "不对，她住在烟台。", "烟台", "青岛"),
+    ("我开的是大众。", "其实我开的是丰田。", "丰田", "大众"),
+]
+
+
+@pytest.mark.parametrize(("said", "correction", "new", "old"), CORRECTED)
+def test_a_correction_supersedes_what_was_said(
+    store: MemoryStore, said: str, correction: str, new: str, old: str
+) -> None:
+    say(store, said, correction)
+
+    assert [text for text in texts(store, "active") if new in text]
+    assert [text for text in texts(store, "active") if old in text.partition(" (")[0]] == []
+    assert texts(store, "superseded") == [said]
+    assert texts(store, "candidate") == []
+
+    store.undo()
+    assert texts(store, "active") == [said]
+
+
+@pytest.mark.parametrize(("said", "correction", "new", "old"), CORRECTED[:2] + CORRECTED[8:10])
+def test_a_correction_holds_when_the_first_value_is_learned_after_it_was_said(
+    store: MemoryStore, said: str, correction: str, new: str, old: str
+) -> None:
+    say(store, said, correction, learned_after=timedelta(minutes=5))
+
+    assert texts(store, "superseded") == [said]
+    assert [text for text in texts(store, "active") if new in text]
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "new"),
+    [
+        ("My dentist is Dr. Holm.", "No wait, Dr. Holt, not Dr. Holm.", "Dr. Holt"),
+        ("I drive a Skoda.", "Sorry, a Seat, not a Skoda.", "Seat"),
+        ("我住在成都。", "不对，是重庆，不是成都。", "重庆"),
+    ],
+)
+def test_a_correction_in_a_later_session_finds_the_memory_by_its_value(
+    store: MemoryStore, said: str, correction: str, new: str
+) -> None:
+    say(store, said, session="first")
+    say(store, correction, session="second")
+
+    assert texts(store, "superseded") == [said]
+    assert [text for text in texts(store, "active") if new in text]
+
+
+def test_a_correction_of_an_unclear_memory_opens_a_conflict(store: MemoryStore) -> None:
+    say(store, "I take 20 mg of lisinopril every morning.", session="first")
+    say(store, "Sorry, 10 mg, not 20.", session="second")
+
+    assert texts(store, "active") == ["I take 20 mg of lisinopril every morning."]
+    assert texts(store, "candidate") == ["Sorry, 10 mg, not 20."]
+    assert len(store.conflicts.open().found) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "answered", "then"),
+    [
+        ("We use Java for billing.", "Which language shall the example be in?", "Python, not Java."),
+        ("My wife works at Siemens.", "Does your sister work there too?", "No, she works at Bosch."),
+        ("My mother lives in Bergen.", "A nice town.", "My sister lives in Bergen too, not far from her."),
+    ],
+)
+def test_an_answer_or_something_further_corrects_nothing(
+    store: MemoryStore, said: str, answered: str, then: str
+) -> None:
+    with AgentMemory(store, background=False) as memory:
+        for text, answer in ((said, answered), (then, "I see.")):
+            memory.on_user_message(text)
+            memory.on_assistant_message(answer)
+
+    assert said in texts(store, "active")
+
+
+def test_the_end_of_a_session_is_undone_in_one_step(store: MemoryStore) -> None:
+    with AgentMemory(store, background=False) as memory:
+        for text in ("Book the dentist for me, please.", "I'm allergic to latex.", "What was the result of the build?"):
+            memory.on_user_message(text, now=NOW)
+            memory.on_assistant_message("It is done, the build passed.", now=NOW)
+        before = store.all()
+        ended = memory.on_session_end(now=NOW + timedelta(hours=1))
+    assert ended.learned[0].episode
+
+    assert store.undo().command == "session"
+    assert store.all() == before
+
+
+def test_a_text_that_states_and_corrects_keeps_the_first_value_as_history(store: MemoryStore) -> None:
+    for text, first, last in (
+        ("I live in Vienna. No, I meant Graz.", "I live in Vienna.", "Graz"),
+        ("My boss is Helen Moss. Lunch was good. My boss is Harriet Moss now.", "My boss is Helen Moss.", "Harriet"),
+        ("我姐姐叫王芳。说错了，叫王菲。", "我姐姐叫王芳。", "王菲"),
+    ):
+        store.extraction.run(text, now=NOW)
+        known = {memory.content: memory for memory in store.all()}
+        old = known[first]
+        assert old.status == "superseded"
+        assert last in known_by_id(store, old.superseded_by)
+        assert old.memory_id in store.get(old.superseded_by).supersedes
+
+        count = len(store.all())
+        store.extraction.run(text, now=NOW)
+        assert len(store.all()) == count
+
+
+def known_by_id(store: MemoryStore, memory_id: str) -> str:
+    memory = store.get(memory_id)
+    assert memory.status == "active"
+    return memory.content
