@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from memctl.judgement import lexicon
 from memctl.judgement.amounts import type_of
 from memctl.judgement.quantities import BARE
-from memctl.judgement.relations import CONTENT, COST, PREFIXES, says_little, tells
+from memctl.judgement.relations import CONTENT, COST, PREFIXES, excludes, says_little, tells
+from memctl.judgement.reworded import Needing, differ, may_differ_in_words, needing
 from memctl.judgement.segmentation import class_of
 from memctl.judgement.values import Given, given, may_differ
 from memctl.judgement.wording import NAME, QUANTITY, WORD, Sentence, Word
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Points:
     """What a claim could clash with.
 
@@ -30,9 +32,37 @@ class Points:
     excluded: frozenset[str]
     classes: frozenset[str]
     amounts: frozenset[str]
+    measured: tuple[str, ...]
     subject: tuple[str, ...]
     limits: bool
-    given: Given
+
+    @cached_property
+    def given(self) -> Given:
+        return given(self.sentence)
+
+    @cached_property
+    def needing(self) -> Needing:
+        return needing(self.sentence)
+
+
+_BITS = 240
+
+
+def masks(one: Points) -> tuple[int, int]:
+    """The words of a subject and all words of a claim, as bits.
+
+    Two claims, of which neither has a bit of its subject among the words of the other, never clash.
+    """
+    anything = (1 << _BITS) - 1
+    everything = _mask((*one.stems, *one.keys)) or anything
+    return (anything if one.chinese or one.limits else _mask(one.subject) or anything), everything
+
+
+def _mask(words: Iterable[str]) -> int:
+    bits = 0
+    for word in words:
+        bits |= 1 << hash(word) % _BITS
+    return bits
 
 
 def points(sentence: Sentence) -> Points:
@@ -51,9 +81,9 @@ def points(sentence: Sentence) -> Points:
         _shared(frozenset((*excluded, *formed))),
         _shared(frozenset(each for each in formed if each.startswith("\0"))),
         _shared(frozenset(type_of(word.quantity) for word in words if word.quantity)),
+        tuple(word.key for word in words if word.quantity),
         tuple({each for word in words if _names_subject(word) for each in (word.stem, word.key)}),
         "only" in sentence.flags,
-        given(sentence),
     )
 
 
@@ -99,6 +129,8 @@ class Looking:
     def may_clash(self, other: Points) -> bool:
         """Whether comparing the two claims can find anything."""
         one = self._one
+        if one.sentence.text == other.sentence.text and one.sentence == other.sentence:
+            return False
         if one.chinese:
             meets = any(stem in self._stems or stem in one.excluded for stem in other.stems)
             return meets or not one.amounts.isdisjoint(other.amounts)
@@ -108,13 +140,21 @@ class Looking:
         if one.denied != other.denied:
             no, yes = (one, other) if one.denied else (other, one)
             return sum(key not in yes.keys for key in no.keys) <= 2
-        if not one.amounts.isdisjoint(other.amounts) or self._exclude(other):
+        shared, apart = not one.amounts.isdisjoint(other.amounts), differ(one.measured, other.measured)
+        if shared and apart:
             return True
-        if one.amounts and other.amounts and BARE in one.amounts | other.amounts:
+        excluding = self._exclude(other)
+        if excluding and _exclude_alone(one, other):
             return True
-        if not self._little_else(other):
+        bare = one.amounts and other.amounts and BARE in one.amounts | other.amounts
+        if apart and bare:
+            return True
+        much = shared or excluding or bare
+        if not (much or self._little_else(other)):
             return False
-        return limits or self._reworded(other) or may_differ(one.given, other.given) or _same_words(one, other)
+        if limits or may_differ(one.given, other.given) or _same_words(one, other):
+            return True
+        return (much or self._reworded(other)) and (apart or may_differ_in_words(one.needing, other.needing))
 
     def _of_two_subjects(self, other: Points) -> bool:
         """Whether each has a subject of which the other says nothing."""
@@ -139,6 +179,15 @@ class Looking:
         if more > _DIFFERENT or self._stems.isdisjoint(other.stems):
             return False
         return fewer <= 1 or (fewer <= _DIFFERENT and not self._telling.isdisjoint(other.telling))
+
+
+def _exclude_alone(one: Points, other: Points) -> bool:
+    """Whether a word that only one claim has may exclude one that only the other has."""
+    sides = [
+        [word for word in each.sentence.words if word.kind in COST and word.key not in rival.keys]
+        for each, rival in ((one, other), (other, one))
+    ]
+    return any(excludes(a, b) for a in sides[0] for b in sides[1])
 
 
 def _same_words(one: Points, other: Points) -> bool:

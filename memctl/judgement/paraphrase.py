@@ -19,6 +19,9 @@ from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sen
 MOST = 24
 """Content words of a sentence: a longer one is compared strictly."""
 
+SHORT, BEGINNING = 5, 4
+"""A longer word may be made of two, and begins like the first of them."""
+
 
 def alike(one: Sentence, other: Sentence) -> bool:
     """Whether two sentences of one language say the same, in words that are near each other."""
@@ -78,8 +81,8 @@ def _compounds(
     written = {n: other.words[n].plain for n in right}
     for at in list(left):
         word = one.words[at].plain
-        for n in right if len(word) > 5 else ():
-            if n + 1 in right and word.startswith(written[n][:4]) and word.endswith(written[n + 1]):
+        for n in right if len(word) > SHORT else ():
+            if n + 1 in right and word.startswith(written[n][:BEGINNING]) and word.endswith(written[n + 1]):
                 left.remove(at)
                 right[:] = [m for m in right if m not in (n, n + 1)]
                 pairs.append((n, at) if turned else (at, n))
@@ -89,10 +92,10 @@ def _compounds(
 def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
     """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
     words = [side.words[at] for at in alone]
-    return all(_is_generic(word) or any(near(word, light) for light in other.light) for word in words)
+    return all(is_generic(word) or any(near(word, light) for light in other.light) for word in words)
 
 
-def _is_generic(word: Word) -> bool:
+def is_generic(word: Word) -> bool:
     if word.kind != WORD:
         return word.key in ("user", "you")
     return word.plain in lexicon.words("en", "generic") or word.text in lexicon.words("zh", "generic")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 from memctl.judgement import amounts, lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words
-from memctl.judgement.framing import Frame, frame, people, persons_agree
-from memctl.judgement.paraphrase import MOST, in_order, paired, says_nothing
+from memctl.judgement.framing import Frame, frame, is_small, people, persons_agree, plain
+from memctl.judgement.nearness import has_near, near
+from memctl.judgement.paraphrase import BEGINNING, MOST, SHORT, in_order, is_generic, paired, says_nothing
 from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
 from memctl.judgement.values import is_additive, is_vague, may_hold
-from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Word, denies
+from memctl.judgement.wording import LONGEST, NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word, denies, read
 
 Places = list[int]
 
@@ -108,3 +112,100 @@ _PLACES = frozenset("in at on from by".split())
 
 def _is_name(words: Words) -> bool:
     return all(word.kind == NAME or word.text[:1].isupper() for word in words)
+
+
+# Looking first
+
+
+@dataclass(frozen=True, slots=True)
+class Needing:
+    """What `reworded` needs of an English claim; two that deny alike differ in values then, as `_values` says.
+
+    Args:
+        every: the words that are compared in other words; empty where that is not known.
+        words: those that have a partner in the other claim, or are a part of its value.
+        singles: those of which there is one value.
+        measured: the amounts.
+        turning: the prepositions that have an opposite, each with the word behind it.
+        denied: whether it denies something.
+    """
+
+    every: tuple[Word, ...] = ()
+    words: tuple[Word, ...] = ()
+    singles: tuple[Word, ...] = ()
+    measured: tuple[str, ...] = ()
+    turning: tuple[tuple[str, str], ...] = ()
+    denied: bool = False
+
+
+_UNKNOWN = Needing()
+
+
+def needing(sentence: Sentence) -> Needing:
+    """What `reworded` needs of a claim."""
+    if sentence.language == "zh":
+        return _UNKNOWN
+    text = plain(sentence.text)
+    compared = sentence if text == sentence.text else read(text)
+    every = compared.words
+    turning = ((a.stem, b.key) for a, b in pairwise(sentence.words) if a.kind == PREPOSITION)
+    return Needing(
+        every,
+        tuple(word for word in every if word.kind in (WORD, NAME) and not is_small(word)),
+        tuple(word for word in every if word.stem in _of_one_value() or word.text in _of_one_value()),
+        tuple(word.key for word in every if word.kind == QUANTITY),
+        tuple((stem, key) for stem, key in turning if lexicon.excluded(stem)),
+        compared.denied,
+    )
+
+
+@cache
+def _of_one_value() -> frozenset[str]:
+    return frozenset().union(*(lexicon.stems("en", name) for name in ("single", "participles", "attributes")))
+
+
+def may_differ_in_words(one: Needing, other: Needing) -> bool:
+    """Whether `reworded`, or an opposite preposition, may be found in two English claims that deny alike."""
+    if not (one.every and other.every) or one.denied != other.denied or _turns(one, other):
+        return True
+    if differ(one.measured, other.measured):
+        return True
+    if not (one.singles or other.singles):
+        return False
+    sides = _alone(one, other), _alone(other, one)
+    if any(len(side) > _VALUE or any(word.subject for word in side) for side in sides):
+        return False
+    return any(word not in side for each, side in zip((one, other), sides, strict=True) for word in each.singles)
+
+
+def differ(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether each has something that the other has not."""
+    return any(each not in other for each in one) and any(each not in one for each in other)
+
+
+def _turns(one: Needing, other: Needing) -> bool:
+    pairs = ((a, b) for a, key in one.turning for b, same in other.turning if key == same)
+    return any(b in lexicon.excluded(a) for a, b in pairs)
+
+
+_VALUE = 2
+"""Words of a value."""
+
+
+def _alone(one: Needing, other: Needing) -> list[Word]:
+    """The words of a claim that certainly have no partner in the other, and make a difference."""
+    keys = {word.key for word in other.every}
+    left = (word for word in one.words if word.key not in keys and not (is_generic(word) or _is_aside(word)))
+    return [word for word in left if not _may_have_partner(word, other.every)]
+
+
+def _may_have_partner(word: Word, others: Sequence[Word]) -> bool:
+    """Whether another word is near this one, or may be a part of it, or it of that: a sailboat, a sailing boat."""
+    text = word.plain
+    if has_near(text, word.mark) and any(near(word, each) for each in others):
+        return True
+    return any(_may_be_part(text, each.plain) or _may_be_part(each.plain, text) for each in others)
+
+
+def _may_be_part(part: str, whole: str) -> bool:
+    return len(whole) > SHORT and (whole.startswith(part[:BEGINNING]) or whole.endswith(part))
