@@ -12,7 +12,8 @@ from itertools import combinations
 
 from memctl.judgement import lexicon
 from memctl.judgement.framing import Frame, frame, people, person, persons_agree
-from memctl.judgement.nearness import near
+from memctl.judgement.nearness import has_near, near
+from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
 from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
 
@@ -29,6 +30,8 @@ def alike(one: Sentence, other: Sentence) -> bool:
         return False
     a, b = frame(one.text), frame(other.text)
     if a.hard != b.hard or not _at_one_time(a, b) or max(len(a.words), len(b.words)) > MOST or not persons_agree(a, b):
+        return False
+    if _has_one_alone(a, b) or _has_one_alone(b, a):
         return False
     pairs, left, right = paired(a, b)
     if not pairs or not says_nothing(a, left, b) or not says_nothing(b, right, a):
@@ -48,6 +51,27 @@ def blocks(sentence: Sentence) -> frozenset[str]:
 
 
 # Partners
+
+
+def _has_one_alone(one: Frame, other: Frame) -> bool:
+    """Whether a word certainly has no partner and tells something: most sentences have one, and to look is cheap."""
+    keys = {word.key for word in other.words}
+    others = (*other.words, *other.light)
+    return any(
+        word.key not in keys and not is_generic(word) and not may_have_partner(word, others) for word in one.words
+    )
+
+
+def may_have_partner(word: Word, others: Sequence[Word]) -> bool:
+    """Whether another word is near this one, or may be a part of it, or it of that: a sailboat, a sailing boat."""
+    text = word.plain
+    if (is_chinese(word) or has_near(text, word.mark)) and any(near(word, each) for each in others):
+        return True
+    return any(_may_be_part(text, each.plain) or _may_be_part(each.plain, text) for each in others)
+
+
+def _may_be_part(part: str, whole: str) -> bool:
+    return len(whole) > SHORT and (whole.startswith(part[:BEGINNING]) or whole.endswith(part))
 
 
 Pairs = list[tuple[int, int]]

@@ -12,8 +12,7 @@ from itertools import pairwise
 from memctl.judgement import amounts, lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words
 from memctl.judgement.framing import Frame, frame, is_small, people, persons_agree, plain
-from memctl.judgement.nearness import has_near, near
-from memctl.judgement.paraphrase import BEGINNING, MOST, SHORT, in_order, is_generic, paired, says_nothing
+from memctl.judgement.paraphrase import MOST, in_order, is_generic, may_have_partner, paired, says_nothing
 from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
 from memctl.judgement.values import is_additive, is_vague, may_hold
 from memctl.judgement.wording import LONGEST, NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word, denies, read
@@ -196,16 +195,4 @@ def _alone(one: Needing, other: Needing) -> list[Word]:
     """The words of a claim that certainly have no partner in the other, and make a difference."""
     keys = {word.key for word in other.every}
     left = (word for word in one.words if word.key not in keys and not (is_generic(word) or _is_aside(word)))
-    return [word for word in left if not _may_have_partner(word, other.every)]
-
-
-def _may_have_partner(word: Word, others: Sequence[Word]) -> bool:
-    """Whether another word is near this one, or may be a part of it, or it of that: a sailboat, a sailing boat."""
-    text = word.plain
-    if has_near(text, word.mark) and any(near(word, each) for each in others):
-        return True
-    return any(_may_be_part(text, each.plain) or _may_be_part(each.plain, text) for each in others)
-
-
-def _may_be_part(part: str, whole: str) -> bool:
-    return len(whole) > SHORT and (whole.startswith(part[:BEGINNING]) or whole.endswith(part))
+    return [word for word in left if not may_have_partner(word, other.every)]
