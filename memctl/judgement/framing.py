@@ -179,9 +179,7 @@ def is_small(word: Word) -> bool:
 
 def person(word: Word) -> str:
     """Whom a pronoun means: the user, the one spoken to, or him, her or them."""
-    return next((name for name, words in _PERSONS.items() if word.plain in words), "") or (
-        word.key if word.kind == PRONOUN else ""
-    )
+    return _PERSON_OF.get(word.plain) or (word.key if word.kind == PRONOUN else "")
 
 
 _PERSONS = {
@@ -191,6 +189,7 @@ _PERSONS = {
     "she": frozenset("she her hers 她".split()),
     "they": frozenset("they them their theirs 他们 她们".split()),
 }
+_PERSON_OF = {word: name for name, words in reversed(_PERSONS.items()) for word in words}
 
 
 def persons_agree(one: Frame, other: Frame) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from heapq import heappop, heappush
 
 from memctl.judgement import lexicon
 
@@ -31,25 +32,37 @@ class Rewritings:
         self._always: set[int] = set()
         self._of_word: dict[str, set[int]] = defaultdict(set)
         needed = [words_of(pattern.pattern) if by_words else frozenset() for pattern, _ in self._all]
-        enabled: dict[int, set[int]] = {}
-        for at in reversed(range(len(needed))):
-            given = words_in(self._all[at][1])  # what stands instead may be rewritten in its turn
-            enabled[at] = {at}.union(*(enabled[later] for later in enabled if not given.isdisjoint(needed[later])))
-            for word in needed[at]:
-                self._of_word[word] |= enabled[at]
-            if not needed[at]:
-                self._always |= enabled[at]
+        for at, words in enumerate(needed):
+            for word in words:
+                self._of_word[word].add(at)
+            if not words:
+                self._always.add(at)
+        given = [words_in(instead) for _, instead in self._all]
+        self._after = [
+            [later for later in range(at + 1, len(needed)) if not given[at].isdisjoint(needed[later])]
+            for at in range(len(needed))
+        ]
+        """For each pattern, later ones that may match what stands instead of it."""
 
     def tried(self, text: str) -> Iterator[Rewriting]:
         """Those that may match a text."""
+        return (self._all[at] for at in self._places(text))
+
+    def _places(self, text: str) -> list[int]:
         named = (self._of_word[word] for word in words_in(text) if word in self._of_word)
-        return (self._all[at] for at in sorted(self._always.union(*named)))
+        return sorted(self._always.union(*named))
 
     def rewritten(self, text: str) -> str:
         """The text with each of them replaced."""
-        for pattern, instead in self.tried(text):
+        waiting = self._places(text)
+        while waiting:
+            at = heappop(waiting)
+            pattern, instead = self._all[at]
             if pattern.search(text):
                 text = pattern.sub(instead, text)
+                for later in self._after[at]:
+                    if later not in waiting:
+                        heappush(waiting, later)
         return text
 
 
