@@ -76,12 +76,66 @@ _COMMON_GROUP = re.compile(rf"\((?:\?:)? ?{_COMMON} ?(?:\| ?{_COMMON} ?)*\)")
 def words_of(pattern: str) -> frozenset[str]:
     """Stems of words of which an English text that a pattern matches has one; empty where it may have none."""
     found: set[str] = set()
-    for part in _COMMON_GROUP.sub("", _LOOKS_AROUND.sub("", pattern)).replace("\\b", " ").split("|"):
+    for branch in _branches(pattern):
+        words = _always_in(branch) or _among(branch)
+        if not words:
+            return frozenset()
+        found |= words
+    return frozenset(found)
+
+
+def _among(branch: str) -> frozenset[str]:
+    """Stems of all words of a part of a pattern, if each of its alternatives has one."""
+    found: set[str] = set()
+    for part in _COMMON_GROUP.sub("", _LOOKS_AROUND.sub("", branch)).replace("\\b", " ").split("|"):
         words = [word for word in _WORDS.findall(part) if len(word) > 1 and word not in _EVERYWHERE]
         if not words and APOSTROPHE not in part:
             return frozenset()
         found.update(map(lexicon.stem, words) if words else APOSTROPHE)
     return frozenset(found)
+
+
+_PIECE = re.compile(r"\\b|\\.|\[\^?\]?[^\]]*\]|.", re.DOTALL)
+_ELSEWHERE = "\0"
+"""Stands for a group, a class or a sign."""
+
+_WHOLE_WORD = re.compile(r"(?<![a-z\0'?*+}])[a-z]{2,}(?:s\?)?(?![a-z\0'?*+{])")
+
+
+def _branches(pattern: str) -> list[str]:
+    """The alternatives of a pattern, those in its groups apart."""
+    found, depth = [""], 0
+    for piece in _PIECE.findall(pattern):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += piece
+    return found
+
+
+def _always_in(branch: str) -> frozenset[str]:
+    """The stem of the longest word that is in every text which a part of a pattern matches, or an apostrophe."""
+    plain, depth = "", 0
+    for piece in _PIECE.findall(branch):
+        depth += piece == "("
+        if not depth:
+            plain += _SIGNS.get(piece, piece if len(piece) == 1 else _ELSEWHERE)
+        elif piece == ")":
+            depth -= 1
+            plain += "" if depth else _ELSEWHERE
+    words = [word for word in _WHOLE_WORD.findall(plain) if word not in _EVERYWHERE and _has_one_stem(word)]
+    if not words:
+        return frozenset(APOSTROPHE if re.search("'(?![?*{])", plain) else ())
+    return frozenset([lexicon.stem(max(words, key=len).removesuffix("?"))])
+
+
+_SIGNS = {"\\b": " ", "['’]": APOSTROPHE}
+
+
+def _has_one_stem(word: str) -> bool:
+    """Whether a word has the same stem with and without an optional last letter."""
+    return not word.endswith("?") or lexicon.stem(word[:-1]) == lexicon.stem(word[:-2])
 
 
 @lru_cache(256)

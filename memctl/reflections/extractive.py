@@ -147,9 +147,7 @@ def points(memories: Sequence[Memory]) -> list[Point]:
 
     ranked = _ranked(memories)
     groups = ([ranked[at] for at in group] for group in joined([memory.content for memory in ranked]))
-    return [
-        Point(_shown(group[0]), tuple(memory.memory_id for memory in group), worth(group[0])) for group in groups
-    ]
+    return [Point(_shown(group[0]), tuple(memory.memory_id for memory in group), worth(group[0])) for group in groups]
 
 
 def _ranked(memories: Sequence[Memory]) -> list[Memory]:
