@@ -99,6 +99,11 @@ def plain(text: str) -> str:
 _COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down|by)\b)")
 
 
+def may_be_plainer(text: str) -> bool:
+    """Whether an English text may be compared otherwise than it is written: a quick look."""
+    return not text.isascii() or "-" in text or any(True for _ in _paraphrases("en").tried(text))
+
+
 def _unaccented(text: str) -> str:
     folded = unicodedata.normalize("NFKD", text.replace("’", "'"))
     return "".join(each for each in folded if not ("\u0300" <= each <= "\u036f"))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from memctl.judgement import lexicon
-from memctl.judgement.amounts import type_of
+from memctl.judgement.amounts import LENGTHS, type_of
+from memctl.judgement.framing import may_be_plainer
 from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import CONTENT, COST, PREFIXES, excludes, says_little, tells
-from memctl.judgement.reworded import Needing, differ, may_differ_in_words, needing
+from memctl.judgement.reworded import differ, may_be_reworded, needing, takes_one_value
 from memctl.judgement.segmentation import class_of
 from memctl.judgement.values import Given, given, may_differ
-from memctl.judgement.wording import NAME, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.wording import NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,12 @@ class Points:
     measured: tuple[str, ...]
     subject: tuple[str, ...]
     limits: bool
+    one_value: bool
+    turning: tuple[tuple[str, str], ...]
 
     @cached_property
     def given(self) -> Given:
         return given(self.sentence)
-
-    @cached_property
-    def needing(self) -> Needing:
-        return needing(self.sentence)
 
 
 _BITS = 240
@@ -84,7 +84,14 @@ def points(sentence: Sentence) -> Points:
         tuple(word.key for word in words if word.quantity),
         tuple({each for word in words if _names_subject(word) for each in (word.stem, word.key)}),
         "only" in sentence.flags,
+        sentence.language == "zh" or any(map(takes_one_value, sentence.words)) or may_be_plainer(sentence.text),
+        tuple((a.stem, b.key) for a, b in pairwise(sentence.words) if _turns(a)),
     )
+
+
+def _turns(word: Word) -> bool:
+    """Whether a word is a preposition that has an opposite."""
+    return word.kind == PREPOSITION and bool(lexicon.excluded(word.stem))
 
 
 @lru_cache(16_384)
@@ -154,7 +161,12 @@ class Looking:
             return False
         if limits or may_differ(one.given, other.given) or _same_words(one, other):
             return True
-        return (much or self._reworded(other)) and (apart or may_differ_in_words(one.needing, other.needing))
+        if not (much or self._reworded(other)):
+            return False
+        if _turn_apart(one, other) or (apart and _last(one) and _last(other)):
+            return True
+        one_value = apart or one.one_value or other.one_value
+        return one_value and may_be_reworded(needing(one.sentence.text), needing(other.sentence.text))
 
     def _of_two_subjects(self, other: Points) -> bool:
         """Whether each has a subject of which the other says nothing."""
@@ -179,6 +191,17 @@ class Looking:
         if more > _DIFFERENT or self._stems.isdisjoint(other.stems):
             return False
         return fewer <= 1 or (fewer <= _DIFFERENT and not self._telling.isdisjoint(other.telling))
+
+
+def _last(one: Points) -> bool:
+    """Whether a claim has a length of time, which others in another unit exclude."""
+    return not one.amounts.isdisjoint(LENGTHS)
+
+
+def _turn_apart(one: Points, other: Points) -> bool:
+    """Whether prepositions that exclude each other stand before the same word."""
+    pairs = ((a, b) for a, key in one.turning for b, same in other.turning if key == same)
+    return any(b in lexicon.excluded(a) for a, b in pairs)
 
 
 def _exclude_alone(one: Points, other: Points) -> bool:

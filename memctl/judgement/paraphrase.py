@@ -67,7 +67,8 @@ def may_have_partner(word: Word, others: Sequence[Word]) -> bool:
     text = word.plain
     if (is_chinese(word) or has_near(text, word.mark)) and any(near(word, each) for each in others):
         return True
-    return any(_may_be_part(text, each.plain) or _may_be_part(each.plain, text) for each in others)
+    long = (each.plain for each in others if max(len(each.text), len(text)) > SHORT)
+    return any(_may_be_part(text, each) or _may_be_part(each, text) for each in long)
 
 
 def _may_be_part(part: str, whole: str) -> bool:

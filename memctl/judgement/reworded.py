@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
+from functools import cache, lru_cache
 
 from memctl.judgement import amounts, lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words
@@ -15,7 +14,7 @@ from memctl.judgement.framing import Frame, frame, is_small, people, persons_agr
 from memctl.judgement.paraphrase import MOST, in_order, is_generic, may_have_partner, paired, says_nothing
 from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
 from memctl.judgement.values import is_additive, is_vague, may_hold
-from memctl.judgement.wording import LONGEST, NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word, denies, read
+from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Word, denies, read
 
 Places = list[int]
 
@@ -23,6 +22,8 @@ Places = list[int]
 def reworded(pair: Pair) -> Clash | None:
     """In what two claims in other words exclude each other; None where they do not, or much else differs."""
     if pair.one.inherited or pair.other.inherited or max(len(pair.one.text), len(pair.other.text)) > LONGEST:
+        return None
+    if pair.one.language == "en" and not may_be_reworded(needing(pair.one.text), needing(pair.other.text)):
         return None
     one, other = frame(pair.one.text), frame(pair.other.text)
     if max(len(one.words), len(other.words)) > MOST or one.past != other.past or not persons_agree(one, other):
@@ -118,44 +119,35 @@ def _is_name(words: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Needing:
-    """What `reworded` needs of an English claim; two that deny alike differ in values then, as `_values` says.
+    """What `reworded` needs of an English claim.
 
     Args:
-        every: the words that are compared in other words; empty where that is not known.
+        every: its words, as they are compared.
         words: those that have a partner in the other claim, or are a part of its value.
         singles: those of which there is one value.
         measured: the amounts.
-        turning: the prepositions that have an opposite, each with the word behind it.
         denied: whether it denies something.
     """
 
-    every: tuple[Word, ...] = ()
-    words: tuple[Word, ...] = ()
-    singles: tuple[Word, ...] = ()
-    measured: tuple[str, ...] = ()
-    turning: tuple[tuple[str, str], ...] = ()
-    denied: bool = False
+    every: tuple[Word, ...]
+    words: tuple[Word, ...]
+    singles: tuple[Word, ...]
+    measured: frozenset[str]
+    denied: bool
 
 
-_UNKNOWN = Needing()
-
-
-def needing(sentence: Sentence) -> Needing:
-    """What `reworded` needs of a claim."""
-    if sentence.language == "zh":
-        return _UNKNOWN
-    text = plain(sentence.text)
-    compared = sentence if text == sentence.text else read(text)
+@lru_cache(16_384)
+def needing(text: str) -> Needing:
+    """What `reworded` needs of an English claim."""
+    compared = read(plain(text))
     every = compared.words
-    turning = ((a.stem, b.key) for a, b in pairwise(sentence.words) if a.kind == PREPOSITION)
-    return Needing(
-        every,
-        tuple(word for word in every if word.kind in (WORD, NAME) and not is_small(word)),
-        tuple(word for word in every if word.stem in _of_one_value() or word.text in _of_one_value()),
-        tuple(word.key for word in every if word.kind == QUANTITY),
-        tuple((stem, key) for stem, key in turning if lexicon.excluded(stem)),
-        compared.denied,
-    )
+    words = tuple(word for word in every if word.kind in (WORD, NAME) and not is_small(word))
+    measured = frozenset(word.key for word in every if word.kind == QUANTITY)
+    return Needing(every, words, tuple(filter(takes_one_value, every)), measured, compared.denied)
+
+
+def takes_one_value(word: Word) -> bool:
+    return word.stem in _of_one_value() or word.text in _of_one_value()
 
 
 @cache
@@ -163,15 +155,16 @@ def _of_one_value() -> frozenset[str]:
     return frozenset().union(*(lexicon.stems("en", name) for name in ("single", "participles", "attributes")))
 
 
-def may_differ_in_words(one: Needing, other: Needing) -> bool:
-    """Whether `reworded`, or an opposite preposition, may be found in two English claims that deny alike."""
-    if not (one.every and other.every) or one.denied != other.denied or _turns(one, other):
+def may_be_reworded(one: Needing, other: Needing) -> bool:
+    """Whether `reworded` may find anything in two English claims: one amount or one value that differs, or a denial."""
+    if one.denied != other.denied:
         return True
-    if differ(one.measured, other.measured):
-        return True
-    if not (one.singles or other.singles):
+    amounts_differ = one.measured != other.measured
+    if not (amounts_differ or one.singles or other.singles):
         return False
     sides = _alone(one, other), _alone(other, one)
+    if amounts_differ:
+        return not any(sides)
     if any(len(side) > _VALUE or any(word.subject for word in side) for side in sides):
         return False
     return any(word not in side for each, side in zip((one, other), sides, strict=True) for word in each.singles)
@@ -180,11 +173,6 @@ def may_differ_in_words(one: Needing, other: Needing) -> bool:
 def differ(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether each has something that the other has not."""
     return any(each not in other for each in one) and any(each not in one for each in other)
-
-
-def _turns(one: Needing, other: Needing) -> bool:
-    pairs = ((a, b) for a, key in one.turning for b, same in other.turning if key == same)
-    return any(b in lexicon.excluded(a) for a, b in pairs)
 
 
 _VALUE = 2
