@@ -147,7 +147,8 @@ class Looking:
         if one.denied != other.denied:
             no, yes = (one, other) if one.denied else (other, one)
             return sum(key not in yes.keys for key in no.keys) <= 2
-        shared, apart = not one.amounts.isdisjoint(other.amounts), differ(one.measured, other.measured)
+        shared = not one.amounts.isdisjoint(other.amounts)
+        apart = bool(one.measured and other.measured) and differ(one.measured, other.measured)
         if shared and apart:
             return True
         excluding = self._exclude(other)
@@ -159,11 +160,12 @@ class Looking:
         much = shared or excluding or bare
         if not (much or self._little_else(other)):
             return False
-        if limits or may_differ(one.given, other.given) or _same_words(one, other):
+        single = one.given.single or other.given.single
+        if limits or (single and may_differ(one.given, other.given)) or _same_words(one, other):
             return True
         if not (much or self._reworded(other)):
             return False
-        if _turn_apart(one, other) or (apart and _last(one) and _last(other)):
+        if (one.turning and other.turning and _turn_apart(one, other)) or (apart and _last(one) and _last(other)):
             return True
         one_value = apart or one.one_value or other.one_value
         return one_value and may_be_reworded(needing(one.sentence.text), needing(other.sentence.text))
@@ -187,10 +189,11 @@ class Looking:
 
     def _little_else(self, other: Points) -> bool:
         """Whether they share a word, and few are in one of them alone."""
-        fewer, more = sorted((len(self._telling.difference(other.stems)), len(set(other.telling) - self._stems)))
-        if more > _DIFFERENT or self._stems.isdisjoint(other.stems):
+        mine = len(self._telling.difference(other.stems))
+        if mine > _DIFFERENT or self._stems.isdisjoint(other.stems):
             return False
-        return fewer <= 1 or (fewer <= _DIFFERENT and not self._telling.isdisjoint(other.telling))
+        theirs = sum(stem not in self._stems for stem in other.telling)
+        return theirs <= _DIFFERENT and (min(mine, theirs) <= 1 or not self._telling.isdisjoint(other.telling))
 
 
 def _last(one: Points) -> bool:
