@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memctl.cli import choices, inputs, render
+from memctl.cli.invocation import current
 from memctl.cli.opening import opened
 from memctl.cli.options import DryRun, NoModel, Now
 from memctl.present import plain, reports
@@ -62,7 +63,8 @@ def consolidate(
             same=pairs,
             allow_mass_change=allow_mass_change,
         )
-    render.document(reports.consolidation(report, dry_run))
+    if current.json:
+        render.document(reports.consolidation(report, dry_run))
     _print(report, dry_run)
 
 

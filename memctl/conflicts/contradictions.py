@@ -21,7 +21,7 @@ from memctl.judgement import lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash
 from memctl.judgement.claims import claims
 from memctl.judgement.contradiction import clash
-from memctl.judgement.looking import Looking, Points, meeting, points
+from memctl.judgement.looking import Looking, Points, masks, meeting, points
 from memctl.judgement.relations import counted_noun
 from memctl.judgement.subject import person
 from memctl.judgement.wording import NAME, WORD, Sentence
@@ -297,11 +297,15 @@ def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
     """Claims that share one of their rarest words, each pair once, the older memory's first."""
     blocks = _blocks(said)
     rarest: list[list[str]] = []
+    subjects, words = zip(*(masks(each.points) for each in said), strict=True) if said else ((), ())
     for number, one in enumerate(said):
-        keys, look = _keys(one.keys, blocks), Looking(one.points)
+        keys = _keys(one.keys, blocks)
         rarest.append(nsmallest(RAREST, keys, key=lambda key: (len(blocks[key]), key)))
-        own = frozenset(keys)
-        for at in dict.fromkeys(at for key in rarest[number] for at in blocks[key]):
+        subject, mine = subjects[number], words[number]
+        places = (at for key in rarest[number] for at in blocks[key])
+        near = [at for at in places if subjects[at] & mine or subject & words[at]]
+        own, look = frozenset(keys), Looking(one.points)
+        for at in dict.fromkeys(near):
             if at < number and not own.isdisjoint(rarest[at]):
                 continue  # they have met
             other = said[at]

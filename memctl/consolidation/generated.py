@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -78,7 +79,7 @@ class Made:
         part: `knowledge` or `skills`.
         record: as it will be; without an id where it is new.
         sources: all its episodes; `fresh` are those among them that get their mark now.
-        draft: its reflection.
+        drafted: writes its reflection, which takes longer than all the rest and is not needed to look at a plan.
         refreshed: whether an existing record is rebuilt.
         points: its statements with their sources.
         by: the language model that wrote it; empty for rules.
@@ -88,10 +89,15 @@ class Made:
     record: Memory
     sources: tuple[Memory, ...]
     fresh: tuple[Memory, ...]
-    draft: Draft
+    drafted: Callable[[], Draft] = field(compare=False, repr=False)
     points: tuple[Point, ...]
     refreshed: bool
     by: str = ""
+
+    @cached_property
+    def draft(self) -> Draft:
+        """Its reflection."""
+        return self.drafted()
 
     @property
     def mark(self) -> str:
@@ -235,4 +241,5 @@ def rewritten(made: Made, text: Written, by: str) -> Made:
     about = {**made.record.metadata, "topic": text.topic, "key_points": [p.text for p in text.points]}
     record = hashed(replace(made.record, content=text.content, metadata=about))
     body = f"# {text.topic}\n\n{text.content}\n\n{listed_points(text.points)}"
-    return replace(made, record=record, draft=Draft(text.topic, body, text.content), points=text.points, by=by)
+    draft = Draft(text.topic, body, text.content)
+    return replace(made, record=record, drafted=lambda: draft, points=text.points, by=by)

@@ -76,6 +76,7 @@ class Saying:
         breaks: positions in `words` where a clause begins.
         telling: the words it is about, for similarity.
         marks: numbers, names, negations and words of time: texts that differ in one do not say the same.
+        statement: what else two memories must have in common.
     """
 
     memory: Memory
@@ -83,6 +84,7 @@ class Saying:
     breaks: tuple[int, ...]
     telling: tuple[str, ...]
     marks: tuple[str, ...]
+    statement: Hashable
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,14 @@ def saying_of(memory: Memory) -> Saying:
         words.append(word)
         if is_mark:
             marks.add(word)
-    return Saying(memory, tuple(words), tuple(breaks), tuple(telling(memory.content)), tuple(marks))
+    about, equal = tuple(telling(memory.content)), _one_of_equal(statement(memory))
+    return Saying(memory, tuple(words), tuple(breaks), about, tuple(marks), equal)
+
+
+@lru_cache(maxsize=4_096)
+def _one_of_equal(values: Hashable) -> Hashable:
+    """One of the equal values for all of them."""
+    return values
 
 
 @lru_cache(maxsize=16_384)
@@ -180,7 +189,7 @@ def near_duplicates(
         may_go: whether a memory can be merged into another at all.
     """
     ranked = sorted(sayings, key=_keep_first)
-    same, whole = _by_words(ranked)
+    same, whole = _may_say_the_same(ranked), _that_others_begin_with(ranked, share)
     gone: set[str] = set()
     groups = []
     for saying in ranked:
@@ -207,19 +216,14 @@ def _keep_first(saying: Saying) -> tuple[Any, ...]:
 _Table = Mapping[Hashable, list[Saying]]
 
 
-def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
-    """Texts that may say the same, by the id of each, and texts by their words; each within one `statement`."""
-    near: dict[Hashable, list[Saying]] = defaultdict(list)
-    whole: dict[Hashable, list[Saying]] = defaultdict(list)
-    for saying in sayings:
-        block = statement(saying.memory)
-        near[block, rough(saying.memory.content)].append(saying)
-        whole[block, saying.words].append(saying)
+def _may_say_the_same(sayings: Sequence[Saying]) -> _Table:
+    """Texts that may say the same, by the id of each."""
+    roughly = [hash((saying.statement, rough(saying.memory.content))) for saying in sayings]
+    counts = Counter(roughly)
     same: dict[Hashable, list[Saying]] = defaultdict(list)
-    for group in (group for group in near.values() if len(group) > 1):
-        block = statement(group[0].memory)
-        for saying in group:
-            same[block, _forms(saying)].append(saying)
+    for saying, each in zip(sayings, roughly, strict=True):
+        if counts[each] > 1:
+            same[saying.statement, _forms(saying)].append(saying)
     table: dict[Hashable, list[Saying]] = {
         each.memory.memory_id: list(group) for group in same.values() for each in group
     }
@@ -227,18 +231,37 @@ def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
         for saying, rival in ((one, other), (other, one)):
             held = table.setdefault(saying.memory.memory_id, [])
             held += [] if any(rival is each for each in held) else [rival]
-    return table, whole
+    return table
 
 
-def _sharing(sayings: Iterable[Saying]) -> Iterator[tuple[Saying, Saying]]:
+def _that_others_begin_with(sayings: Sequence[Saying], share: float) -> _Table:
+    """Texts, by their words, that another one may only continue."""
+    begun = {beginning for saying in sayings for beginning in _beginnings(saying, share)}
+    whole: dict[Hashable, list[Saying]] = defaultdict(list)
+    for saying in sayings:
+        if (words := (saying.statement, saying.words)) in begun:
+            whole[words].append(saying)
+    return whole
+
+
+def _beginnings(saying: Saying, share: float) -> Iterator[Hashable]:
+    """The words of a text that it covers if they are another one, the longest first."""
+    count = len(saying.words)
+    for length in range(count - 1, 0, -1):
+        if length < share * count:
+            return
+        if _goes_on(saying, length):
+            yield saying.statement, saying.words[:length]
+
+
+def _sharing(known: Sequence[Saying]) -> Iterator[tuple[Saying, Saying]]:
     """Pairs that share many words, a rare one among them: they may say the same in other words."""
     places: dict[Hashable, list[Saying]] = defaultdict(list)
-    known = list(sayings)
     counts = Counter(term for saying in known for term in saying.telling)
     for saying in known:
         shared = [term for term in saying.telling if 1 < counts[term] <= COMMON]
         for term in sorted(shared, key=lambda term: (counts[term], term))[:RAREST]:
-            places[statement(saying.memory), term].append(saying)
+            places[saying.statement, term].append(saying)
     pairs = {(id(a), id(b)): (a, b) for group in places.values() for a, b in combinations(group, 2)}
     for one, other in pairs.values():
         if similarity(frozenset(one.telling), frozenset(other.telling)) >= LEAST_WORDS:
@@ -252,15 +275,11 @@ def _forms(saying: Saying) -> Hashable:
 
 def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Iterator[Saying]:
     """Texts that this one covers."""
-    block, count = statement(saying.memory), len(saying.words)
     for other in same.get(saying.memory.memory_id, ()):
         if other is not saying and covers(saying.memory.content, other.memory.content):
             yield other
-    for length in range(count - 1, 0, -1):
-        if length < share * count:
-            return
-        if _goes_on(saying, length):
-            yield from whole.get((block, saying.words[:length]), ())
+    for beginning in _beginnings(saying, share):
+        yield from whole.get(beginning, ())
 
 
 def _goes_on(saying: Saying, length: int) -> bool:
@@ -308,7 +327,7 @@ def _loosely(memory: Memory) -> Hashable:
 
 def _pair(one: Saying, other: Saying, least: float) -> Alike | None:
     a, b = one.memory, other.memory
-    if (set(one.marks) ^ set(other.marks)) - _CONDITIONS or statement(a) != statement(b) or not _one_subject(a, b):
+    if (set(one.marks) ^ set(other.marks)) - _CONDITIONS or one.statement != other.statement or not _one_subject(a, b):
         return None
     about, others = frozenset(one.telling), frozenset(other.telling)
     if len(about & others) < LEAST_SHARED:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from memctl.consolidation.evidence import plain
 from memctl.consolidation.generated import (
@@ -31,7 +32,7 @@ from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.reflections import extractive
-from memctl.reflections.extractive import Point
+from memctl.reflections.extractive import Draft, Point
 
 
 def target_of(memory: Memory) -> str:
@@ -74,8 +75,12 @@ def knowledge(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[
         kind=kinds.KNOWLEDGE,
         confidence=knowledge_confidence(sources),
     )
-    draft = extractive.draft(weightiest(sources), topic)
-    return Made(KNOWLEDGE, hashed(record), tuple(sources), tuple(fresh), draft, tuple(points), held is not None)
+    drafted = partial(_draft, sources, topic)
+    return Made(KNOWLEDGE, hashed(record), tuple(sources), tuple(fresh), drafted, tuple(points), held is not None)
+
+
+def _draft(sources: Sequence[Memory], topic: str) -> Draft:
+    return extractive.draft(weightiest(sources), topic)
 
 
 def knowledge_confidence(sources: Sequence[Memory]) -> float:

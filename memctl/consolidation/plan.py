@@ -61,11 +61,8 @@ def plan(
     merges: list[Merge] = []
     pairs: list[grouping.Alike] = []
     if DUPLICATES in only or same:
-        sayings = [grouping.saying_of(m) for m in active if duplicates.mergeable(m)]
-        merges = duplicates.merges(sayings, now, rules.similarity if DUPLICATES in only else None, same)
+        merges, pairs = _duplicates(active, now, rules.similarity if DUPLICATES in only else None, same)
         active = _merged(active, merges)
-        gone = {m.memory_id for merge in merges for m in merge.merged}
-        pairs = grouping.alike([saying for saying in sayings if saying.memory.memory_id not in gone])
     everything = {m.memory_id: m for m in (*memories, *active)}
     if DUPLICATES in only:
         twice = twins.merges(active, everything, now, edited)
@@ -74,6 +71,16 @@ def plan(
     made = knowledge.all_made(active, everything, now, rules, tombstoned) if KNOWLEDGE in only else []
     made += skills.all_made(active, everything, now, rules, tombstoned) if SKILLS in only else []
     return Plan(tuple(merges), tuple(made), tuple(pairs), tuple(recalled))
+
+
+def _duplicates(
+    active: Sequence[Memory], now: datetime, share: float | None, same: Sequence[tuple[str, str]]
+) -> tuple[list[Merge], list[grouping.Alike]]:
+    """The merges of near-duplicates, and the pairs that are left and may say the same; their words take much room."""
+    sayings = [grouping.saying_of(m) for m in active if duplicates.mergeable(m)]
+    merges = duplicates.merges(sayings, now, share, same)
+    gone = {m.memory_id for merge in merges for m in merge.merged}
+    return merges, grouping.alike([saying for saying in sayings if saying.memory.memory_id not in gone])
 
 
 def _merged(active: Sequence[Memory], merges: Iterable[Merge]) -> list[Memory]:

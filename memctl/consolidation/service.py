@@ -30,7 +30,7 @@ class ConsolidationReport:
 
     Args:
         plan: the plan; new records have no id in it.
-        change: the records and files written; a dry run draws other ids for new records.
+        change: the records and files written; a dry run draws other ids for new records, and writes no text of theirs.
         proposals: files written beside reflections that a person had edited.
         refused: why the real run would be refused; empty where it would not.
         notes: where rules replaced a language model, and why.
@@ -106,7 +106,7 @@ class Consolidation:
             if refused and not dry_run:
                 raise refused
             plan, notes = _with_model_texts(plan, advice)
-            change, proposals = _change(view, plan, now)
+            change, proposals = _change(view, plan, now, new_texts=not dry_run)
             return change, ConsolidationReport(plan, change, proposals, refused.message if refused else "", notes)
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
@@ -244,15 +244,20 @@ def _fuse(going: int, view: View, now: datetime) -> RefusedError | None:
     return fuse.refusal(going, active, "merged into others", "memctl consolidate")
 
 
-def _change(view: View, plan: Plan, now: datetime) -> tuple[Change, tuple[str, ...]]:
-    """The change that carries out a plan, and the proposals in it."""
+def _change(view: View, plan: Plan, now: datetime, *, new_texts: bool) -> tuple[Change, tuple[str, ...]]:
+    """The change that carries out a plan, and the proposals in it.
+
+    Args:
+        new_texts: whether the reflections of new records are in it.
+    """
     puts = {m.memory_id: m for merge in plan.merges for m in (merge.kept, *merge.merged, *merge.marked)}
     bodies: list[WrittenBody] = []
     for one in plan.made:
         record = one.record if one.refreshed else replace(one.record, memory_id=view.new_id(now))
         record = replace(record, summary_md_ref=reflection_path(record))
         fixed = {**records.front_matter(record), "sources_hash": sources_hash(one.sources), GENERATED_BY: one.by}
-        bodies.append(written(view, record, one.draft.body, now, fixed, propose_if_broken=True))
+        if one.refreshed or new_texts:
+            bodies.append(written(view, record, one.draft.body, now, fixed, propose_if_broken=True))
         for source in one.fresh:
             held = puts.get(source.memory_id, source)
             puts[source.memory_id] = marked(held, one.mark, record.memory_id, now)

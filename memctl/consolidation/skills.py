@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from memctl.consolidation import grouping
 from memctl.consolidation.generated import (
@@ -93,8 +94,8 @@ def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str,
     )
     record = hashed(replace(record, tags=unique((*record.tags, "skill"))))
     points = [*points_of(good, language), *points_of(bad, language)][:MOST_POINTS]
-    draft = _skill_draft(record, best, good, bad, language)
-    return Made(SKILLS, record, tuple(sources), tuple(fresh), draft, tuple(points), held is not None)
+    drafted = partial(_skill_draft, record, best, good, bad, language)
+    return Made(SKILLS, record, tuple(sources), tuple(fresh), drafted, tuple(points), held is not None)
 
 
 def _skill_content(best: Memory, language: str) -> str:

@@ -114,7 +114,11 @@ def _says_half(clock: Quantity) -> bool:
 
 def _length(quantity: Quantity) -> float:
     """Seconds of a duration, however it is measured."""
-    return {"duration": 1.0, "months": 2_629_800.0}.get(quantity.type, 0.0) * float(quantity.value[0] or 0)
+    return LENGTHS.get(quantity.type, 0.0) * float(quantity.value[0] or 0)
+
+
+LENGTHS = {"duration": 1.0, "months": 2_629_800.0}
+"""Seconds in the unit of each type of a length of time."""
 
 
 def _ranges_apart(pair: Pair, word: Word, other: Word, one: float, two: float, rounded: float) -> bool:

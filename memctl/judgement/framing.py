@@ -57,14 +57,14 @@ class Frame:
 @lru_cache(4_096)
 def frame(text: str) -> Frame:
     """A sentence as it is compared loosely."""
-    plain = _plain(text)
-    sentence = read(plain)
+    compared = plain(text)
+    sentence = read(compared)
     taking = list(_taking_part(sentence))
     words, before = tuple(word for _, word in taking), tuple(_preposition(sentence, at) for at, _ in taking)
     persons = frozenset(filter(None, (person(word) for word in sentence.words)))
     chinese = sentence.language == "zh"
-    past, passive = (_aspect(plain), "被" in plain) if chinese else (_tense(plain), _is_passive(sentence))
-    light = tuple(word for word in sentence.words if word.kind in (WORD, FILLER) and _is_small(word))
+    past, passive = (_aspect(compared), "被" in compared) if chinese else (_tense(compared), _is_passive(sentence))
+    light = tuple(word for word in sentence.words if word.kind in (WORD, FILLER) and is_small(word))
     return Frame(sentence, _hard(sentence, text), words, light, before, persons, past, passive)
 
 
@@ -72,7 +72,7 @@ def _taking_part(sentence: Sentence) -> Iterator[tuple[int, Word]]:
     """The content words with their places, and the pronouns that act or are acted on: not those that only own."""
     for number, word in enumerate(sentence.words):
         named = number > 0 and word.text[:1].isupper()
-        if word.kind in (WORD, NAME, QUANTITY) and (named or not _is_small(word)):
+        if word.kind in (WORD, NAME, QUANTITY) and (named or not is_small(word)):
             yield number, word
         elif word.kind == PRONOUN and word.mark != "'s" and not _owns(sentence, number):
             yield number, replace(word, key=person(word), stem=person(word))
@@ -89,12 +89,24 @@ def _owns(sentence: Sentence, number: int) -> bool:
 _OWNING = frozenset("my mine our ours your yours his its their theirs her hers".split())
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """With compounds apart, without accents, politeness and the like."""
-    folded = unicodedata.normalize("NFKD", text.replace("’", "'"))
-    bare = "".join(each for each in folded if not ("\u0300" <= each <= "\u036f"))
-    apart = re.sub(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down|by)\b)", " ", bare)
+    bare = text if text.isascii() else _unaccented(text)
+    apart = _COMPOUND.sub(" ", bare) if "-" in bare else bare
     return _paraphrases("zh" if has_chinese(bare) else "en").rewritten(apart).strip()
+
+
+_COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down|by)\b)")
+
+
+def may_be_plainer(text: str) -> bool:
+    """Whether an English text may be compared otherwise than it is written: a quick look."""
+    return not text.isascii() or "-" in text or any(True for _ in _paraphrases("en").tried(text))
+
+
+def _unaccented(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text.replace("’", "'"))
+    return "".join(each for each in folded if not ("\u0300" <= each <= "\u036f"))
 
 
 @cache
@@ -134,7 +146,7 @@ def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
     ):
         yield _group(language, "modal_groups", word.key)
     elif word.plain in lexicon.words(language, "only"):
-        after = next((w.stem for w in sentence.words[number + 1 :] if w.kind in _CONTENT and not _is_small(w)), "")
+        after = next((w.stem for w in sentence.words[number + 1 :] if w.kind in _CONTENT and not is_small(w)), "")
         yield f"only {after}"
     elif word.kind == QUANTIFIER and word.key not in lexicon.words(language, "loose_quantifiers"):
         yield _group(language, "quantifier_groups", word.key)
@@ -162,7 +174,7 @@ def _group(language: str, name: str, word: str) -> str:
     return next((min(group) for group in lexicon.groups(language, name) if lexicon.stem(word) in group), word)
 
 
-def _is_small(word: Word) -> bool:
+def is_small(word: Word) -> bool:
     return (
         word.plain in lexicon.words("en", "paraphrase_light")
         if word.text.isascii()
@@ -172,9 +184,7 @@ def _is_small(word: Word) -> bool:
 
 def person(word: Word) -> str:
     """Whom a pronoun means: the user, the one spoken to, or him, her or them."""
-    return next((name for name, words in _PERSONS.items() if word.plain in words), "") or (
-        word.key if word.kind == PRONOUN else ""
-    )
+    return _PERSON_OF.get(word.plain) or (word.key if word.kind == PRONOUN else "")
 
 
 _PERSONS = {
@@ -184,6 +194,7 @@ _PERSONS = {
     "she": frozenset("she her hers 她".split()),
     "they": frozenset("they them their theirs 他们 她们".split()),
 }
+_PERSON_OF = {word: name for name, words in reversed(_PERSONS.items()) for word in words}
 
 
 def persons_agree(one: Frame, other: Frame) -> bool:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from memctl.judgement import lexicon
-from memctl.judgement.amounts import type_of
+from memctl.judgement.amounts import LENGTHS, type_of
+from memctl.judgement.framing import may_be_plainer
 from memctl.judgement.quantities import BARE
-from memctl.judgement.relations import CONTENT, COST, PREFIXES, says_little, tells
+from memctl.judgement.relations import CONTENT, COST, PREFIXES, excludes, says_little, tells
+from memctl.judgement.reworded import differ, may_be_reworded, needing, takes_one_value
 from memctl.judgement.segmentation import class_of
 from memctl.judgement.values import Given, given, may_differ
-from memctl.judgement.wording import NAME, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.wording import NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Points:
     """What a claim could clash with.
 
@@ -30,9 +34,35 @@ class Points:
     excluded: frozenset[str]
     classes: frozenset[str]
     amounts: frozenset[str]
+    measured: tuple[str, ...]
     subject: tuple[str, ...]
     limits: bool
-    given: Given
+    one_value: bool
+    turning: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def given(self) -> Given:
+        return given(self.sentence)
+
+
+_BITS = 240
+
+
+def masks(one: Points) -> tuple[int, int]:
+    """The words of a subject and all words of a claim, as bits.
+
+    Two claims, of which neither has a bit of its subject among the words of the other, never clash.
+    """
+    anything = (1 << _BITS) - 1
+    everything = _mask((*one.stems, *one.keys)) or anything
+    return (anything if one.chinese or one.limits else _mask(one.subject) or anything), everything
+
+
+def _mask(words: Iterable[str]) -> int:
+    bits = 0
+    for word in words:
+        bits |= 1 << hash(word) % _BITS
+    return bits
 
 
 def points(sentence: Sentence) -> Points:
@@ -51,10 +81,17 @@ def points(sentence: Sentence) -> Points:
         _shared(frozenset((*excluded, *formed))),
         _shared(frozenset(each for each in formed if each.startswith("\0"))),
         _shared(frozenset(type_of(word.quantity) for word in words if word.quantity)),
+        tuple(word.key for word in words if word.quantity),
         tuple({each for word in words if _names_subject(word) for each in (word.stem, word.key)}),
         "only" in sentence.flags,
-        given(sentence),
+        sentence.language == "zh" or any(map(takes_one_value, sentence.words)) or may_be_plainer(sentence.text),
+        tuple((a.stem, b.key) for a, b in pairwise(sentence.words) if _turns(a)),
     )
+
+
+def _turns(word: Word) -> bool:
+    """Whether a word is a preposition that has an opposite."""
+    return word.kind == PREPOSITION and bool(lexicon.excluded(word.stem))
 
 
 @lru_cache(16_384)
@@ -99,6 +136,8 @@ class Looking:
     def may_clash(self, other: Points) -> bool:
         """Whether comparing the two claims can find anything."""
         one = self._one
+        if one.sentence.text == other.sentence.text and one.sentence == other.sentence:
+            return False
         if one.chinese:
             meets = any(stem in self._stems or stem in one.excluded for stem in other.stems)
             return meets or not one.amounts.isdisjoint(other.amounts)
@@ -108,13 +147,28 @@ class Looking:
         if one.denied != other.denied:
             no, yes = (one, other) if one.denied else (other, one)
             return sum(key not in yes.keys for key in no.keys) <= 2
-        if not one.amounts.isdisjoint(other.amounts) or self._exclude(other):
+        shared = not one.amounts.isdisjoint(other.amounts)
+        apart = bool(one.measured and other.measured) and differ(one.measured, other.measured)
+        if shared and apart:
             return True
-        if one.amounts and other.amounts and BARE in one.amounts | other.amounts:
+        excluding = self._exclude(other)
+        if excluding and _exclude_alone(one, other):
             return True
-        if not self._little_else(other):
+        bare = one.amounts and other.amounts and BARE in one.amounts | other.amounts
+        if apart and bare:
+            return True
+        much = shared or excluding or bare
+        if not (much or self._little_else(other)):
             return False
-        return limits or self._reworded(other) or may_differ(one.given, other.given) or _same_words(one, other)
+        single = one.given.single or other.given.single
+        if limits or (single and may_differ(one.given, other.given)) or _same_words(one, other):
+            return True
+        if not (much or self._reworded(other)):
+            return False
+        if (one.turning and other.turning and _turn_apart(one, other)) or (apart and _last(one) and _last(other)):
+            return True
+        one_value = apart or one.one_value or other.one_value
+        return one_value and may_be_reworded(needing(one.sentence.text), needing(other.sentence.text))
 
     def _of_two_subjects(self, other: Points) -> bool:
         """Whether each has a subject of which the other says nothing."""
@@ -135,10 +189,31 @@ class Looking:
 
     def _little_else(self, other: Points) -> bool:
         """Whether they share a word, and few are in one of them alone."""
-        fewer, more = sorted((len(self._telling.difference(other.stems)), len(set(other.telling) - self._stems)))
-        if more > _DIFFERENT or self._stems.isdisjoint(other.stems):
+        mine = len(self._telling.difference(other.stems))
+        if mine > _DIFFERENT or self._stems.isdisjoint(other.stems):
             return False
-        return fewer <= 1 or (fewer <= _DIFFERENT and not self._telling.isdisjoint(other.telling))
+        theirs = sum(stem not in self._stems for stem in other.telling)
+        return theirs <= _DIFFERENT and (min(mine, theirs) <= 1 or not self._telling.isdisjoint(other.telling))
+
+
+def _last(one: Points) -> bool:
+    """Whether a claim has a length of time, which others in another unit exclude."""
+    return not one.amounts.isdisjoint(LENGTHS)
+
+
+def _turn_apart(one: Points, other: Points) -> bool:
+    """Whether prepositions that exclude each other stand before the same word."""
+    pairs = ((a, b) for a, key in one.turning for b, same in other.turning if key == same)
+    return any(b in lexicon.excluded(a) for a, b in pairs)
+
+
+def _exclude_alone(one: Points, other: Points) -> bool:
+    """Whether a word that only one claim has may exclude one that only the other has."""
+    sides = [
+        [word for word in each.sentence.words if word.kind in COST and word.key not in rival.keys]
+        for each, rival in ((one, other), (other, one))
+    ]
+    return any(excludes(a, b) for a in sides[0] for b in sides[1])
 
 
 def _same_words(one: Points, other: Points) -> bool:

@@ -33,6 +33,12 @@ def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
     return not groups[0].isdisjoint(groups[1])
 
 
+@lru_cache(16_384)
+def has_near(word: str, mark: str) -> bool:
+    """Whether any English word is near one in this form."""
+    return any(form in lexicon.near() or form in lexicon.paraphrases() for form in _forms(word, mark))
+
+
 def _forms(word: str, mark: str) -> frozenset[str]:
     return frozenset((word, lexicon.lemma(word, mark)))
 

@@ -12,12 +12,16 @@ from itertools import combinations
 
 from memctl.judgement import lexicon
 from memctl.judgement.framing import Frame, frame, people, person, persons_agree
-from memctl.judgement.nearness import near
+from memctl.judgement.nearness import has_near, near
+from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
 from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
 
 MOST = 24
 """Content words of a sentence: a longer one is compared strictly."""
+
+SHORT, BEGINNING = 5, 4
+"""A longer word may be made of two, and begins like the first of them."""
 
 
 def alike(one: Sentence, other: Sentence) -> bool:
@@ -26,6 +30,8 @@ def alike(one: Sentence, other: Sentence) -> bool:
         return False
     a, b = frame(one.text), frame(other.text)
     if a.hard != b.hard or not _at_one_time(a, b) or max(len(a.words), len(b.words)) > MOST or not persons_agree(a, b):
+        return False
+    if _has_one_alone(a, b) or _has_one_alone(b, a):
         return False
     pairs, left, right = paired(a, b)
     if not pairs or not says_nothing(a, left, b) or not says_nothing(b, right, a):
@@ -45,6 +51,28 @@ def blocks(sentence: Sentence) -> frozenset[str]:
 
 
 # Partners
+
+
+def _has_one_alone(one: Frame, other: Frame) -> bool:
+    """Whether a word certainly has no partner and tells something: most sentences have one, and to look is cheap."""
+    keys = {word.key for word in other.words}
+    others = (*other.words, *other.light)
+    return any(
+        word.key not in keys and not is_generic(word) and not may_have_partner(word, others) for word in one.words
+    )
+
+
+def may_have_partner(word: Word, others: Sequence[Word]) -> bool:
+    """Whether another word is near this one, or may be a part of it, or it of that: a sailboat, a sailing boat."""
+    text = word.plain
+    if (is_chinese(word) or has_near(text, word.mark)) and any(near(word, each) for each in others):
+        return True
+    long = (each.plain for each in others if max(len(each.text), len(text)) > SHORT)
+    return any(_may_be_part(text, each) or _may_be_part(each, text) for each in long)
+
+
+def _may_be_part(part: str, whole: str) -> bool:
+    return len(whole) > SHORT and (whole.startswith(part[:BEGINNING]) or whole.endswith(part))
 
 
 Pairs = list[tuple[int, int]]
@@ -78,8 +106,8 @@ def _compounds(
     written = {n: other.words[n].plain for n in right}
     for at in list(left):
         word = one.words[at].plain
-        for n in right if len(word) > 5 else ():
-            if n + 1 in right and word.startswith(written[n][:4]) and word.endswith(written[n + 1]):
+        for n in right if len(word) > SHORT else ():
+            if n + 1 in right and word.startswith(written[n][:BEGINNING]) and word.endswith(written[n + 1]):
                 left.remove(at)
                 right[:] = [m for m in right if m not in (n, n + 1)]
                 pairs.append((n, at) if turned else (at, n))
@@ -89,10 +117,10 @@ def _compounds(
 def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
     """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
     words = [side.words[at] for at in alone]
-    return all(_is_generic(word) or any(near(word, light) for light in other.light) for word in words)
+    return all(is_generic(word) or any(near(word, light) for light in other.light) for word in words)
 
 
-def _is_generic(word: Word) -> bool:
+def is_generic(word: Word) -> bool:
     if word.kind != WORD:
         return word.key in ("user", "you")
     return word.plain in lexicon.words("en", "generic") or word.text in lexicon.words("zh", "generic")

@@ -50,7 +50,10 @@ _HAN = f"{_DIGITS}十百千"
 _N = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里"
-_UNIT_WORDS = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
+_SPELLED = re.compile("[a-z]+")
+_UNIT_SIGNS = [re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True) if not _SPELLED.fullmatch(unit)]
+_UNIT_WORDS = "|".join(_UNIT_SIGNS)
+"""Units that are not English words: those are what any word is that stands behind a number."""
 _NO_UNIT = (
     r"(?:is|are|was|were|and|or|in|on|at|an|a|per|the|to|of|for|by|with|but|after|before|from|than|who|that|as|if|not|"
     r"\w+ed|only|alone|already|again|now|today|here|there|other|so|too|our|my|your|his|her|its|their|we|i|you|he|she|it|they|about|until|since|during|every|each|when|while|because)\b"

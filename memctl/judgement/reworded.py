@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from memctl.judgement import amounts, lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words
-from memctl.judgement.framing import Frame, frame, people, persons_agree
-from memctl.judgement.paraphrase import MOST, in_order, paired, says_nothing
+from memctl.judgement.framing import Frame, frame, is_small, people, persons_agree, plain
+from memctl.judgement.paraphrase import MOST, in_order, is_generic, may_have_partner, paired, says_nothing
 from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
 from memctl.judgement.values import is_additive, is_vague, may_hold
-from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Word, denies
+from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Word, denies, read
 
 Places = list[int]
 
@@ -20,6 +22,8 @@ Places = list[int]
 def reworded(pair: Pair) -> Clash | None:
     """In what two claims in other words exclude each other; None where they do not, or much else differs."""
     if pair.one.inherited or pair.other.inherited or max(len(pair.one.text), len(pair.other.text)) > LONGEST:
+        return None
+    if pair.one.language == "en" and not may_be_reworded(needing(pair.one.text), needing(pair.other.text)):
         return None
     one, other = frame(pair.one.text), frame(pair.other.text)
     if max(len(one.words), len(other.words)) > MOST or one.past != other.past or not persons_agree(one, other):
@@ -108,3 +112,75 @@ _PLACES = frozenset("in at on from by".split())
 
 def _is_name(words: Words) -> bool:
     return all(word.kind == NAME or word.text[:1].isupper() for word in words)
+
+
+# Looking first
+
+
+@dataclass(frozen=True, slots=True)
+class Needing:
+    """What `reworded` needs of an English claim.
+
+    Args:
+        every: its words, as they are compared.
+        words: those that have a partner in the other claim, or are a part of its value.
+        singles: those of which there is one value.
+        measured: the amounts.
+        denied: whether it denies something.
+    """
+
+    every: tuple[Word, ...]
+    words: tuple[Word, ...]
+    singles: tuple[Word, ...]
+    measured: frozenset[str]
+    denied: bool
+
+
+@lru_cache(16_384)
+def needing(text: str) -> Needing:
+    """What `reworded` needs of an English claim."""
+    compared = read(plain(text))
+    every = compared.words
+    words = tuple(word for word in every if word.kind in (WORD, NAME) and not is_small(word))
+    measured = frozenset(word.key for word in every if word.kind == QUANTITY)
+    return Needing(every, words, tuple(filter(takes_one_value, every)), measured, compared.denied)
+
+
+def takes_one_value(word: Word) -> bool:
+    return word.stem in _of_one_value() or word.text in _of_one_value()
+
+
+@cache
+def _of_one_value() -> frozenset[str]:
+    return frozenset().union(*(lexicon.stems("en", name) for name in ("single", "participles", "attributes")))
+
+
+def may_be_reworded(one: Needing, other: Needing) -> bool:
+    """Whether `reworded` may find anything in two English claims: one amount or one value that differs, or a denial."""
+    if one.denied != other.denied:
+        return True
+    amounts_differ = one.measured != other.measured
+    if not (amounts_differ or one.singles or other.singles):
+        return False
+    sides = _alone(one, other), _alone(other, one)
+    if amounts_differ:
+        return not any(sides)
+    if any(len(side) > _VALUE or any(word.subject for word in side) for side in sides):
+        return False
+    return any(word not in side for each, side in zip((one, other), sides, strict=True) for word in each.singles)
+
+
+def differ(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether each has something that the other has not."""
+    return any(each not in other for each in one) and any(each not in one for each in other)
+
+
+_VALUE = 2
+"""Words of a value."""
+
+
+def _alone(one: Needing, other: Needing) -> list[Word]:
+    """The words of a claim that certainly have no partner in the other, and make a difference."""
+    keys = {word.key for word in other.every}
+    left = (word for word in one.words if word.key not in keys and not (is_generic(word) or _is_aside(word)))
+    return [word for word in left if not may_have_partner(word, other.every)]

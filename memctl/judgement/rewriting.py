@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from heapq import heappop, heappush
 
 from memctl.judgement import lexicon
 
@@ -31,25 +32,37 @@ class Rewritings:
         self._always: set[int] = set()
         self._of_word: dict[str, set[int]] = defaultdict(set)
         needed = [words_of(pattern.pattern) if by_words else frozenset() for pattern, _ in self._all]
-        enabled: dict[int, set[int]] = {}
-        for at in reversed(range(len(needed))):
-            given = words_in(self._all[at][1])  # what stands instead may be rewritten in its turn
-            enabled[at] = {at}.union(*(enabled[later] for later in enabled if not given.isdisjoint(needed[later])))
-            for word in needed[at]:
-                self._of_word[word] |= enabled[at]
-            if not needed[at]:
-                self._always |= enabled[at]
+        for at, words in enumerate(needed):
+            for word in words:
+                self._of_word[word].add(at)
+            if not words:
+                self._always.add(at)
+        given = [words_in(instead) for _, instead in self._all]
+        self._after = [
+            [later for later in range(at + 1, len(needed)) if not given[at].isdisjoint(needed[later])]
+            for at in range(len(needed))
+        ]
+        """For each pattern, later ones that may match what stands instead of it."""
 
     def tried(self, text: str) -> Iterator[Rewriting]:
         """Those that may match a text."""
+        return (self._all[at] for at in self._places(text))
+
+    def _places(self, text: str) -> list[int]:
         named = (self._of_word[word] for word in words_in(text) if word in self._of_word)
-        return (self._all[at] for at in sorted(self._always.union(*named)))
+        return sorted(self._always.union(*named))
 
     def rewritten(self, text: str) -> str:
         """The text with each of them replaced."""
-        for pattern, instead in self.tried(text):
+        waiting = self._places(text)
+        while waiting:
+            at = heappop(waiting)
+            pattern, instead = self._all[at]
             if pattern.search(text):
                 text = pattern.sub(instead, text)
+                for later in self._after[at]:
+                    if later not in waiting:
+                        heappush(waiting, later)
         return text
 
 
@@ -63,12 +76,66 @@ _COMMON_GROUP = re.compile(rf"\((?:\?:)? ?{_COMMON} ?(?:\| ?{_COMMON} ?)*\)")
 def words_of(pattern: str) -> frozenset[str]:
     """Stems of words of which an English text that a pattern matches has one; empty where it may have none."""
     found: set[str] = set()
-    for part in _COMMON_GROUP.sub("", _LOOKS_AROUND.sub("", pattern)).replace("\\b", " ").split("|"):
+    for branch in _branches(pattern):
+        words = _always_in(branch) or _among(branch)
+        if not words:
+            return frozenset()
+        found |= words
+    return frozenset(found)
+
+
+def _among(branch: str) -> frozenset[str]:
+    """Stems of all words of a part of a pattern, if each of its alternatives has one."""
+    found: set[str] = set()
+    for part in _COMMON_GROUP.sub("", _LOOKS_AROUND.sub("", branch)).replace("\\b", " ").split("|"):
         words = [word for word in _WORDS.findall(part) if len(word) > 1 and word not in _EVERYWHERE]
         if not words and APOSTROPHE not in part:
             return frozenset()
         found.update(map(lexicon.stem, words) if words else APOSTROPHE)
     return frozenset(found)
+
+
+_PIECE = re.compile(r"\\b|\\.|\[\^?\]?[^\]]*\]|.", re.DOTALL)
+_ELSEWHERE = "\0"
+"""Stands for a group, a class or a sign."""
+
+_WHOLE_WORD = re.compile(r"(?<![a-z\0'?*+}])[a-z]{2,}(?:s\?)?(?![a-z\0'?*+{])")
+
+
+def _branches(pattern: str) -> list[str]:
+    """The alternatives of a pattern, those in its groups apart."""
+    found, depth = [""], 0
+    for piece in _PIECE.findall(pattern):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += piece
+    return found
+
+
+def _always_in(branch: str) -> frozenset[str]:
+    """The stem of the longest word that is in every text which a part of a pattern matches, or an apostrophe."""
+    plain, depth = "", 0
+    for piece in _PIECE.findall(branch):
+        depth += piece == "("
+        if not depth:
+            plain += _SIGNS.get(piece, piece if len(piece) == 1 else _ELSEWHERE)
+        elif piece == ")":
+            depth -= 1
+            plain += "" if depth else _ELSEWHERE
+    words = [word for word in _WHOLE_WORD.findall(plain) if word not in _EVERYWHERE and _has_one_stem(word)]
+    if not words:
+        return frozenset(APOSTROPHE if re.search("'(?![?*{])", plain) else ())
+    return frozenset([lexicon.stem(max(words, key=len).removesuffix("?"))])
+
+
+_SIGNS = {"\\b": " ", "['’]": APOSTROPHE}
+
+
+def _has_one_stem(word: str) -> bool:
+    """Whether a word has the same stem with and without an optional last letter."""
+    return not word.endswith("?") or lexicon.stem(word[:-1]) == lexicon.stem(word[:-2])
 
 
 @lru_cache(256)

@@ -54,6 +54,12 @@ _SHORT = "don doesn didn isn aren wasn weren hasn haven hadn won wouldn can coul
 
 def key(sentence: Sentence) -> tuple[tuple[str, str], ...]:
     """Equal for all sentences that can say the same: its words in no order, and whether it asks."""
+    return _key(sentence.text)
+
+
+@lru_cache(_READ)
+def _key(text: str) -> tuple[tuple[str, str], ...]:
+    sentence = read(text)
     if len(sentence.text) > LONGEST or not sentence.words:
         return ((sentence.text, ""),)
     asks = (("?", ""),) if sentence.text.rstrip("\"'”’)）」』 ").endswith(("?", "？", "؟")) else ()
@@ -159,9 +165,15 @@ _ALIKE = 8
 """Sentences or groups of texts with a word in common that are compared with one."""
 
 
-def blocks(sentence: Sentence) -> list[Hashable]:
+def blocks(sentence: Sentence) -> tuple[Hashable, ...]:
     """Sentences that say the same share one of these."""
-    return [key(sentence), *paraphrase.blocks(sentence)]
+    return _blocks(sentence.text)
+
+
+@lru_cache(_READ)
+def _blocks(text: str) -> tuple[Hashable, ...]:
+    sentence = read(text)
+    return (key(sentence), *paraphrase.blocks(sentence))
 
 
 def _near(sentence: Sentence, holding: Mapping[Hashable, list[T]]) -> list[T]:

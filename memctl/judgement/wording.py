@@ -89,7 +89,13 @@ class Sentence:
     def flags(self) -> frozenset[str]:
         """Names of the lists in `FLAGS` of which it, or the whole that it is of, has a word."""
         texts = {text for word in self.whole or self.words for text in (word.plain, word.stem)}
-        return frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name)))
+        return _shared(frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name))))
+
+
+@lru_cache(64)
+def _shared(names: frozenset[str]) -> frozenset[str]:
+    """One of the equal sets for all of them: most sentences have none of the words."""
+    return names
 
 
 FLAGS = ("only", "all", "past", "partial", "conditional", "then")

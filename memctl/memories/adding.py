@@ -72,8 +72,8 @@ class Adding:
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
-        if "category" not in given:
-            memory = replace(memory, category=self._engine.known_category(memory.category))
+        if "category" not in given and (known := self._engine.known_category(memory.category)) != memory.category:
+            memory = replace(memory, category=known)
         memory = records.completed(memory, now, self._engine.new_id(created), given)
         return records.check(memory, self._engine.settings.categories, memory if own else None)
 

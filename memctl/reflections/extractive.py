@@ -80,7 +80,7 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
     title = title or _title(memories, groups, language)
     against = _against(memories)
     sections = [(name, [_with_rivals(point, against) for point in points(group)]) for name, group in groups]
-    best = first_sentences(points(memories)[0].text, LONGEST_SUMMARY[language])
+    best = first_sentences(_shown(_ranked(memories)[0]), LONGEST_SUMMARY[language])
     colon = ": " if language == "en" else "："
     summary = best if len(memories) == 1 else f"{title}{colon}{best}"
     return Draft(title, assembled(title, memories, sections, language), summary)
@@ -145,16 +145,22 @@ def points(memories: Sequence[Memory]) -> list[Point]:
     """One point per record, with equivalent ones joined, most important first. Similarity to others counts a little."""
     from memctl.judgement.sameness import joined
 
+    ranked = _ranked(memories)
+    groups = ([ranked[at] for at in group] for group in joined([memory.content for memory in ranked]))
+    return [Point(_shown(group[0]), tuple(memory.memory_id for memory in group), worth(group[0])) for group in groups]
+
+
+def _ranked(memories: Sequence[Memory]) -> list[Memory]:
+    """Records, the most important first."""
     bags = {memory.memory_id: _bag(memory.content) for memory in memories}
     common = Counter(term for bag in bags.values() for term in bag)
-    ranked = sorted(
+    return sorted(
         memories, key=lambda m: (-worth(m) - _centrality(bags[m.memory_id], common, len(memories)), m.memory_id)
     )
-    groups = ([ranked[at] for at in group] for group in joined([memory.content for memory in ranked]))
-    return [
-        Point(shortened(group[0].content, LONGEST_POINT), tuple(memory.memory_id for memory in group), worth(group[0]))
-        for group in groups
-    ]
+
+
+def _shown(memory: Memory) -> str:
+    return shortened(memory.content, LONGEST_POINT)
 
 
 def _bag(text: str) -> frozenset[str]:

@@ -395,6 +395,8 @@ def test_a_run_writes_records_reflections_and_marks_and_undo_takes_it_back(store
     done = store.consolidation.run(now=NOW)
 
     assert dry.plan == done.plan
+    assert not dry.change.texts, "nobody looks at the reflections that a dry run would write"
+    assert [made.draft for made in dry.plan.made] == [made.draft for made in done.plan.made]
     for made, held in done.made:
         assert store.get(held.memory_id) == held
         assert (store.folder.root / held.summary_md_ref).is_file()

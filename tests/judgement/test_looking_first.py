@@ -1,13 +1,17 @@
 """What is looked at first, so that less is tried: it must change no result."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
-from memctl.judgement import lexicon
+import pytest
+
+from memctl.judgement import lexicon, paraphrase, reworded
 from memctl.judgement.claims import claims
 from memctl.judgement.contradiction import clash
-from memctl.judgement.looking import Looking, points
-from memctl.judgement.rewriting import Rewritings
+from memctl.judgement.looking import Looking, masks, points
+from memctl.judgement.rewriting import Rewritings, words_of
+from memctl.judgement.sameness import read, same
 
 CASES = Path(__file__).parents[2] / "bench/judgement/cases/dev/contradictions_en.jsonl"
 PAIRS = [(each["a"], each["b"]) for each in map(json.loads, CASES.read_text("utf-8").splitlines())]
@@ -35,3 +39,60 @@ def test_pairs_that_clash_are_looked_at() -> None:
             passed += Looking(points(one)).may_clash(points(other))
     assert clashing > 40
     assert passed / clashing > 0.95
+
+
+def test_a_phrase_is_looked_for_by_one_word_that_it_always_has() -> None:
+    assert words_of(r"\b(?:is|are|stays?) open (?:until|till)\b") == {"open"}
+    assert words_of(r"\bgets? up\b|\bher name is\b") == {"get", "name"}
+    assert words_of(r"\b(?:un)?able to\b|\bopens?\b") == {lexicon.stem("able"), "open"}
+    assert words_of(r"\b(he|she)['’]s\b") == {"'"}
+    assert words_of(r"\b(\w+)ing to\b") == frozenset({"ing"})
+
+
+def test_two_claims_that_differ_in_three_words_are_not_compared() -> None:
+    """As in a large store, in which most claims share some words with many others."""
+    one, other = (
+        points(claims(f"The {code} note of Deepak is about {words}.")[0])
+        for code, words in (("red", "zoriska venulu polamo"), ("red", "griana takento miliska"))
+    )
+    assert not Looking(one).may_clash(other)
+
+
+def test_a_claim_is_not_compared_with_itself() -> None:
+    one, other = (points(claims("Nadia keeps the old radio in spring.")[0]) for _ in range(2))
+    assert not Looking(one).may_clash(other)
+
+
+# Of each claim with its partner, and with those of the case before and after.
+CLAIMS = [(claims(a), claims(b)) for a, b in PAIRS]
+TOGETHER = [(one, other) for a, b in CLAIMS for one in a for other in b]
+TOGETHER += [(one, other) for (a, _), (b, _) in pairwise(CLAIMS) for one in a for other in b]
+
+
+def test_where_no_bits_meet_nothing_clashes() -> None:
+    apart = [
+        (one, other)
+        for one, other in TOGETHER
+        for (subject, words), (subject_of_other, words_of_other) in [(masks(points(one)), masks(points(other)))]
+        if not (subject & words_of_other or subject_of_other & words)
+    ]
+    assert len(apart) > 20
+    assert not any(Looking(points(one)).may_clash(points(other)) for one, other in apart)
+
+
+def test_comparing_in_other_words_only_where_it_may_find_something_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    quick = [clash(one, other) for one, other in TOGETHER]
+    monkeypatch.setattr(reworded, "may_be_reworded", lambda one, other: True)
+    assert [clash(one, other) for one, other in TOGETHER] == quick
+
+
+def test_sentences_with_a_word_that_has_no_partner_never_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ("same_en.jsonl", "same_en_2.jsonl", "same_zh.jsonl", "same_zh_2.jsonl")
+    cases = [json.loads(line) for name in files for line in CASES.with_name(name).read_text("utf-8").splitlines()]
+    pairs = [(read(each["a"]), read(each["b"])) for each in cases]
+    quick = [same(one, other) for one, other in pairs]
+    assert any(quick)
+    monkeypatch.setattr(paraphrase, "_has_one_alone", lambda one, other: False)
+    assert [same(one, other) for one, other in pairs] == quick

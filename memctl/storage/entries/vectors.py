@@ -36,6 +36,30 @@ def pack(vector: Sequence[float]) -> Packed:
     return Packed(_int8(vector, 127 / largest), _sketch(vector))
 
 
+def packed_all(vectors: Sequence[Sequence[float]]) -> list[Packed]:
+    """Both stored forms of each vector. Many whole numbers, as the built-in model gives, are packed at once."""
+    whole = len(vectors) >= _MANY and all(len(each) % 8 == 0 and set(map(type, each)) == {int} for each in vectors)
+    return _packed_at_once(vectors) if whole else [pack(each) for each in vectors]
+
+
+_MANY = 32
+"""Fewer vectors are packed before numpy is imported."""
+
+
+def _packed_at_once(vectors: Sequence[Sequence[float]]) -> list[Packed]:
+    """Like `pack`, bit for bit, for vectors of whole numbers."""
+    import numpy as np
+
+    rows = np.array(vectors, dtype=np.int64)
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    scale = 127 / np.maximum(largest, 1)
+    units = np.sqrt((rows * rows).sum(axis=1, keepdims=True) / rows.shape[1])
+    bits = np.concatenate([rows > level * units for level in LEVELS], axis=1)
+    exact, sketches = np.rint(rows * scale).astype(np.int8), np.packbits(bits, axis=1)
+    stored = (Packed(vector.tobytes(), sketch.tobytes()) for vector, sketch in zip(exact, sketches, strict=True))
+    return [each if some else Packed(b"", b"") for each, some in zip(stored, largest.ravel().tolist(), strict=True)]
+
+
 @lru_cache(maxsize=8)
 def packed_question(vector: tuple[float, ...]) -> Packed:
     """Like `pack`, cached, for the vector of a query, which is compared with several sets of entries."""

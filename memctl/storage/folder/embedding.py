@@ -8,7 +8,7 @@ from memctl.errors import ProviderError
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import text_of
 from memctl.storage.entries.rows import Entry
-from memctl.storage.entries.vectors import Packed, pack
+from memctl.storage.entries.vectors import Packed, packed_all
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.storage import Progress
 
@@ -27,7 +27,7 @@ def embed_entries(
         if progress:
             progress("indexing", start, len(entries))
         vectors = embedder.embed([entry.text for entry in batch])
-        packed |= {(e.path, e.ref): pack(vector) for e, vector in zip(batch, vectors, strict=True)}
+        packed |= {(e.path, e.ref): each for e, each in zip(batch, packed_all(vectors), strict=True)}
     return packed
 
 
@@ -65,5 +65,5 @@ def _embed_batches(index: SqliteIndex, embedder: Embedder, progress: Progress | 
         if progress:
             progress("embedding", done, max(done + len(batch), total))
         vectors = embedder.embed([text_of(row) for row in batch])
-        index.put_vectors(zip(batch, map(pack, vectors), strict=True))
+        index.put_vectors(zip(batch, packed_all(vectors), strict=True))
         done += len(batch)

@@ -13,7 +13,7 @@ from memctl.errors import InvalidDataError
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import passage_entries, record_entry, reflection_entry
 from memctl.storage.entries.rows import Entry
-from memctl.storage.entries.vectors import Packed, pack
+from memctl.storage.entries.vectors import Packed, packed_all
 from memctl.storage.ports.storage import Progress
 from memctl.storage.postgres import derived
 from memctl.storage.postgres import state as states
@@ -125,7 +125,7 @@ class Indexing:
         for start in range(0, len(entries), EMBED_BATCH):
             batch = entries[start : start + EMBED_BATCH]
             vectors = self.embedder.embed([entry.text for entry in batch])
-            packed |= {(e.path, e.ref): pack(vector) for e, vector in zip(batch, vectors, strict=True)}
+            packed |= {(e.path, e.ref): each for e, each in zip(batch, packed_all(vectors), strict=True)}
         return packed
 
     def _stale(self, paths: set[str], made: Sequence[Entry]) -> list[Place]:

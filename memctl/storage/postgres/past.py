@@ -14,7 +14,7 @@ from memctl.errors import ProviderError
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import record_entry, text_of
 from memctl.storage.entries.rows import Entry
-from memctl.storage.entries.vectors import Packed, pack
+from memctl.storage.entries.vectors import Packed, packed_all
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.postgres.escaping import restored
@@ -74,7 +74,7 @@ def _missing(index: SqliteIndex, embedder: Embedder, at_most: int) -> str:
     try:
         while batch := index.pending(EMBED_BATCH):
             made = embedder.embed([text_of(row) for row in batch])
-            index.put_vectors(zip(batch, map(pack, made), strict=True))
+            index.put_vectors(zip(batch, packed_all(made), strict=True))
     except ProviderError as problem:
         return problem.message
     return ""

@@ -22,7 +22,7 @@ from memctl.errors import MemctlError, NotFoundError, ProviderError, RefusedErro
 from memctl.providers import waiting
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import text_of
-from memctl.storage.entries.vectors import pack
+from memctl.storage.entries.vectors import packed_all
 from memctl.storage.housekeeping import housekeeping
 from memctl.storage.ports.search import Search
 from memctl.storage.ports.storage import Progress, Receipts, Storage, SyncReport
@@ -291,7 +291,7 @@ class PostgresStorage:
             if progress:
                 progress("embedding", done, max(done + len(batch), total))
             vectors = self.embedder.embed([text_of(row) for row, _, _ in batch])
-            made = [(*each, pack(vector)) for each, vector in zip(batch, vectors, strict=True)]
+            made = [(*each, packed) for each, packed in zip(batch, packed_all(vectors), strict=True)]
             self._change_state(lambda state, made=made: derived.put_pending(self.db, state, made))  # type: ignore[misc]
             done += len(batch)
 
