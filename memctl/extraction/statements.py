@@ -110,7 +110,11 @@ def requested(text: str, asks: bool = False) -> str:
 
 
 def _is_polite(text: str) -> bool:
-    return _found(text, r"^(?:能|可以|可否|可不可以|麻烦|请)", r"^(?:please,? )?(?:can|could|would|will) you\b")
+    return _found(
+        text,
+        r"(?:^|[，,。；;！!：:、])(?:你|您)?(?:能|可以|可否|可不可以|麻烦|请|方便)",
+        r"(?:^|[,;:!–—]\s*|\b(?:and|so|but|also|ok|okay|thanks|hey) )(?:please,? )?(?:can|could|would|will) you\b",
+    )
 
 
 def points(text: str) -> bool:

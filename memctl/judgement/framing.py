@@ -41,7 +41,7 @@ class Frame:
         words: the content words in order; `light` are verbs that say little.
         before: for each of these, the preposition before it.
         persons: the pronouns it has, as the persons they are.
-        past, passive: its tense and voice.
+        past, passive: its tense and voice; `open` where it may be either tense, `done` for what was made and is there.
     """
 
     sentence: Sentence
@@ -123,10 +123,11 @@ _TO_OR_FROM = re.compile("(?<=[开回进出走跑寄运送搬飞驶])[往来去]
 
 def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
     language = sentence.language
-    if word.kind == QUANTIFIER and any(each.kind == NEGATION for each in sentence.words[:number]):
+    loose = lexicon.words(language, "loose_quantifiers")
+    if word.kind == QUANTIFIER and word.key not in loose and any(w.kind == NEGATION for w in sentence.words[:number]):
         yield "not of"
     if word.kind == QUANTITY and word.quantity:
-        yield f"#{_amount(word.quantity)}"
+        yield f"#{amount(word.quantity)}"
     elif (
         word.kind == MODAL
         and not (number and word.text == "得" and class_of(sentence.words[number - 1].text) == "v")
@@ -148,10 +149,12 @@ def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
         yield word.plain
 
 
-def _amount(quantity: Quantity) -> str:
-    """A number of things that a Chinese measure word counts is a number, whichever word it is."""
+def amount(quantity: Quantity) -> str:
+    """A number of things that a Chinese measure word counts is a number, whichever word it is; people are members."""
     unit = quantity.type.removeprefix(BARE)
-    group = next((min(group) for group in lexicon.groups("zh", "measure_groups") if unit in group), quantity.type)
+    groups = (*lexicon.groups("zh", "measure_groups"), *lexicon.groups("en", "counted_groups"))
+    named = lexicon.synonyms().get(unit, quantity.type)
+    group = next((min(group) for group in groups if not group.isdisjoint((unit, lexicon.stem(unit)))), named)
     return f"{group}={','.join(map(str, quantity.value))}"
 
 
@@ -193,6 +196,8 @@ def persons_agree(one: Frame, other: Frame) -> bool:
             named = any(map(_is_person, a.words))
             if person in ("user", "you") and not b.persons - {"you"}:
                 continue
+            if person == "they" and b.passive and not a.passive:
+                continue
             if person not in ("he", "she", "they") or not named or b.persons & {"he", "she", "they"}:
                 return False
     return True
@@ -227,9 +232,10 @@ def _tense(text: str) -> str:
         determined = bool(before) and before[-1] in _DETERMINERS
         if _is_past([word]) and not determined and _PRESENT.isdisjoint(before) and word not in _NO_VERBS:
             return "past"
-    return ""
+    return "done" if _IS_DONE.search(text) else ""
 
 
+_IS_DONE = re.compile(r"\b(?:is|are|'s|'re) (?:\w+ly )?(?:written|built|made|painted|founded|designed)\b", re.IGNORECASE)
 _PRESENT = frozenset("is are am be being get gets i'm it's he's she's they're we're".split())
 _DETERMINERS = frozenset("the a an my our his her their your".split())
 _NO_VERBS = lexicon.words("en", "participles") - frozenset("moved died founded".split()) | frozenset(

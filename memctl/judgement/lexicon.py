@@ -196,7 +196,13 @@ def persons() -> Words:
 def lemma(word: str, mark: str) -> str:
     """An English word without its ending. A stem makes one of "import" and "important"; this has one word's forms."""
     forms = _without(word, mark)
-    return next((form for form in forms if form in verbs() or form in synonyms()), forms[0])
+    return next((form for form in forms if form in verbs() or form in synonyms() or form in _known()), forms[0])
+
+
+@cache
+def _known() -> Words:
+    """Words that a list of near ones has."""
+    return frozenset((*near(), *paraphrases()))
 
 
 def _without(word: str, mark: str) -> tuple[str, ...]:

@@ -21,16 +21,23 @@ def near(one: Word, other: Word) -> bool:
 
 @lru_cache(16_384)
 def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
-    mine, theirs = _forms(one, mark), _forms(other, of_other)
     stems = lexicon.stem(one), lexicon.stem(other)
-    if any(set(stems) <= group for group in lexicon.groups("en", "converse")):
+    if stems[0] == stems[1] and {mark, of_other} == {"", "s"}:
         return False
-    if any(b in lexicon.near().get(a, ()) for a in mine for b in theirs):
-        return True
+    mine, theirs = _forms(one, mark), _forms(other, of_other)
     groups = [
         frozenset().union(*(lexicon.paraphrases().get(form, frozenset()) for form in forms)) for forms in (mine, theirs)
     ]
-    return not groups[0].isdisjoint(groups[1])
+    if not groups[0].isdisjoint(groups[1]):
+        return True
+    if any(set(stems) <= group for group in lexicon.groups("en", "converse")):
+        return False
+    return any(b in lexicon.near().get(a, ()) for a in mine for b in theirs) or _adverb(one, other)
+
+
+def _adverb(one: str, other: str) -> bool:
+    """Whether one word is the adverb of the other: fluent, fluently."""
+    return f"{one}ly" == other or f"{other}ly" == one
 
 
 def _forms(word: str, mark: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from memctl.judgement import lexicon
-from memctl.judgement.framing import Frame, frame, people, person, persons_agree
+from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
 from memctl.judgement.nearness import near
 from memctl.judgement.segmentation import class_of, says_when
 from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
@@ -30,18 +30,45 @@ def alike(one: Sentence, other: Sentence) -> bool:
     pairs, left, right = paired(a, b)
     if not pairs or not says_nothing(a, left, b) or not says_nothing(b, right, a):
         return False
-    return in_order(a, b, pairs)
+    return in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
+
+
+def _differ_on_purpose(one: Frame, other: Frame, pairs: Pairs, left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether sentences that are otherwise word for word the same differ in a small word, which then counts: is and
+    has, in and on, call Mike and call me Mike."""
+    if not _same_order(pairs) or not all(_forms(one.words[a]) == _forms(other.words[b]) for a, b in pairs):
+        return False
+    alone = [*(one.words[at] for at in left), *(other.words[at] for at in right)]
+    if any(word.plain in ("me", "us") for word in alone):
+        return True
+    before = [{one.before[a], other.before[b]} for a, b in pairs if one.words[a].kind == WORD]
+    if any(each == {"in", "on"} for each in before):
+        return True
+    has, other_has = (_HAS.search(each.sentence.text) is not None for each in (one, other))
+    return has != other_has and _COPULA.search((other if has else one).sentence.text) is not None
+
+
+_COPULA = re.compile(r"\b(?:is|are|am|was|were)\b|['’](?:s|m|re) ")
+_HAS = re.compile(r"\b(?:has|have|had) (?!(?:not |never |just |already )?(?:been|got|to|\w+ed|\w+en)\b)")
+
+
+def _forms(word: Word) -> tuple[str, str]:
+    return word.key, word.mark
 
 
 def _at_one_time(one: Frame, other: Frame) -> bool:
-    return one.past == other.past or "open" in (one.past, other.past)
+    """Whether the tenses agree: "it is written in Go" may follow from "we wrote it in Go"."""
+    tenses = {one.past, other.past}
+    done = "done" in tenses and ("past" not in tenses or one.passive != other.passive)
+    return len(tenses) == 1 or "open" in tenses or done
 
 
 def blocks(sentence: Sentence) -> frozenset[str]:
     """Sentences that are alike share one of these."""
     found = frame(sentence.text)
     hard = " ".join(sorted(found.hard.elements()))
-    return frozenset(f"{hard}\1{word.stem}" for word in found.words if word.kind != PRONOUN)
+    words = (amount(word.quantity) if word.quantity else word.stem for word in found.words if word.kind != PRONOUN)
+    return frozenset(f"{hard}\1{word}" for word in words)
 
 
 # Partners
@@ -53,7 +80,8 @@ Pairs = list[tuple[int, int]]
 def paired(one: Frame, other: Frame) -> tuple[Pairs, list[int], list[int]]:
     """The positions of words that are near each other, and those that only one has."""
     left, right, pairs = list(range(len(one.words))), list(range(len(other.words))), list[tuple[int, int]]()
-    for relation in (_equal, near):
+    of_each = all(any(word.stem in _ALL for word in each.sentence.words) for each in (one, other))
+    for relation in (_equal, near, _of_one_amount, *([_alike_in_number] if of_each else [])):
         for at in list(left):
             twin = next((n for n in right if relation(one.words[at], other.words[n])), None)
             if twin is not None:
@@ -69,6 +97,19 @@ def _equal(one: Word, other: Word) -> bool:
     if one.key != other.key:
         return False
     return {one.mark, other.mark} != {"", "s"} or _is_verb(one) or _is_verb(other)
+
+
+def _of_one_amount(one: Word, other: Word) -> bool:
+    """Seven people are seven members."""
+    return bool(one.quantity and other.quantity) and amount(one.quantity) == amount(other.quantity)
+
+
+_ALL = frozenset(map(lexicon.stem, "all every each".split()))
+
+
+def _alike_in_number(one: Word, other: Word) -> bool:
+    """All commits are each commit."""
+    return one.key == other.key and {one.mark, other.mark} == {"", "s"}
 
 
 def _compounds(
@@ -89,7 +130,10 @@ def _compounds(
 def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
     """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
     words = [side.words[at] for at in alone]
-    return all(_is_generic(word) or any(near(word, light) for light in other.light) for word in words)
+    return all(
+        _is_generic(word) or (word.key == "they" and other.passive) or any(near(word, light) for light in other.light)
+        for word in words
+    )
 
 
 def _is_generic(word: Word) -> bool:
@@ -103,7 +147,8 @@ def _is_generic(word: Word) -> bool:
 
 def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
     if any(word.key in ("than", "比", "over") for word in (*one.sentence.words, *other.sentence.words)):
-        return _same_order(pairs) and [word.key for word in one.words] == [word.key for word in other.words]
+        named = [[word.key for word in each.words if word.kind != PRONOUN] for each in (one, other)]
+        return _same_order(pairs) and named[0] == named[1]
     if not _governed_alike(one, other, pairs):
         return False
     numbers = sum(word.kind == QUANTITY for word in one.words)
