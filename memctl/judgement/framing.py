@@ -123,7 +123,7 @@ _TO_OR_FROM = re.compile("(?<=[开回进出走跑寄运送搬飞驶])[往来去]
 
 def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
     language = sentence.language
-    loose = lexicon.words(language, "loose_quantifiers")
+    loose = lexicon.words("en", "loose_quantifiers")
     if word.kind == QUANTIFIER and word.key not in loose and any(w.kind == NEGATION for w in sentence.words[:number]):
         yield "not of"
     if word.kind == QUANTITY and word.quantity:
@@ -253,7 +253,7 @@ def _is_passive(sentence: Sentence) -> bool:
             rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:\w+ly\s+)?{re.escape(word.text)}\b", sentence.text
         )
         for word in sentence.words
-        if word.mark == "ed"
+        if word.mark == "ed" and not _is_small(word) and word.plain not in lexicon.adjectives()
     )
 
 

@@ -13,6 +13,7 @@ from itertools import combinations
 from memctl.judgement import lexicon
 from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
 from memctl.judgement.nearness import near
+from memctl.judgement.quantities import BARE
 from memctl.judgement.segmentation import class_of, says_when
 from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
 
@@ -28,16 +29,20 @@ def alike(one: Sentence, other: Sentence) -> bool:
     if a.hard != b.hard or not _at_one_time(a, b) or max(len(a.words), len(b.words)) > MOST or not persons_agree(a, b):
         return False
     pairs, left, right = paired(a, b)
-    if not pairs or not says_nothing(a, left, b) or not says_nothing(b, right, a):
+    reworded = not _worded_alike(a, b, pairs)
+    if not pairs or not says_nothing(a, left, b, reworded) or not says_nothing(b, right, a, reworded):
         return False
-    return in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
+    return in_order(a, b, pairs) and (reworded or not _differ_on_purpose(a, b, pairs, left, right))
+
+
+def _worded_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
+    """Whether what two sentences share is word for word the same, in one order: then any other word counts."""
+    return _same_order(pairs) and all(_forms(one.words[a]) == _forms(other.words[b]) for a, b in pairs)
 
 
 def _differ_on_purpose(one: Frame, other: Frame, pairs: Pairs, left: Sequence[int], right: Sequence[int]) -> bool:
-    """Whether sentences that are otherwise word for word the same differ in a small word, which then counts: is and
-    has, in and on, call Mike and call me Mike."""
-    if not _same_order(pairs) or not all(_forms(one.words[a]) == _forms(other.words[b]) for a, b in pairs):
-        return False
+    """Whether sentences that are worded alike differ in a small word: is and has, in and on, call Mike and call me
+    Mike."""
     alone = [*(one.words[at] for at in left), *(other.words[at] for at in right)]
     if any(word.plain in ("me", "us") for word in alone):
         return True
@@ -101,7 +106,9 @@ def _equal(one: Word, other: Word) -> bool:
 
 def _of_one_amount(one: Word, other: Word) -> bool:
     """Seven people are seven members."""
-    return bool(one.quantity and other.quantity) and amount(one.quantity) == amount(other.quantity)
+    if one.quantity is None or other.quantity is None or not one.quantity.type.startswith(BARE):
+        return False
+    return amount(one.quantity) == amount(other.quantity)
 
 
 _ALL = frozenset(map(lexicon.stem, "all every each".split()))
@@ -127,12 +134,25 @@ def _compounds(
                 break
 
 
-def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
-    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
+def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool = False) -> bool:
+    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs.
+
+    Args:
+        reworded: whether the sentences differ in their wording anyway: then more words may belong to that.
+    """
     words = [side.words[at] for at in alone]
     return all(
-        _is_generic(word) or (word.key == "they" and other.passive) or any(near(word, light) for light in other.light)
+        _is_generic(word)
+        or (word.key == "they" and other.passive)
+        or (reworded and _belongs_to_wording(word))
+        or any(near(word, light) for light in other.light)
         for word in words
+    )
+
+
+def _belongs_to_wording(word: Word) -> bool:
+    return word.kind == WORD and (
+        word.stem in lexicon.stems("en", "wording") or word.text in lexicon.words("zh", "wording")
     )
 
 
@@ -198,11 +218,16 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
             one.words[a].mark != other.words[b].mark
             and "'s" in (one.words[a].mark, other.words[b].mark)
             and not (mine or theirs)
+            and not _HAS_OR_OF.search((one if other.words[b].mark == "'s" else other).sentence.text)
         ):
             return False
         if bool(mine) != bool(theirs) and {mine, theirs} & {"to", "for"} and _after_motion(one, other, a, b):
             return False
     return True
+
+
+_HAS_OR_OF = re.compile(r"\b(?:has|have|had|owns?|of|belongs?|years old|married)\b|['’]ve\b", re.IGNORECASE)
+"""What says who has something, where another sentence has an apostrophe."""
 
 
 def _after_motion(one: Frame, other: Frame, a: int, b: int) -> bool:
@@ -234,10 +259,17 @@ def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) 
         return False
     if one.passive != other.passive:
         by = any("by" in (one.before[at], other.before[n]) for at, n in (p, q))
-        return by or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
+        given = _gives(one, other) and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+        return by or given or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
     if one.sentence.language == "zh":
         return _may_turn_in_chinese(one, other, p, q)
-    return _is_compound(one, other, p, q) or _is_identity(one, other, p, q) or _is_dative(one, other, p, q)
+    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality))
+
+
+def _is_quality(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """The car is blue, a blue car: an adjective beside its noun."""
+    qualities = [one.words[at].plain in lexicon.adjectives() for at, _ in (p, q)]
+    return qualities[0] != qualities[1] and abs(p[0] - q[0]) == abs(p[1] - q[1]) == 1
 
 
 def _is_compound(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
@@ -266,9 +298,12 @@ def _is_identity(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int
 
 def _is_dative(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """Gave the museum stamps, gave stamps to the museum."""
-    gives = any(word.stem in lexicon.stems("en", "giving") for word in (*one.words, *other.words))
     acts = any(one.words[a].subject or other.words[b].subject for a, b in (p, q))
-    return gives and not acts and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+    return _gives(one, other) and not acts and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+
+
+def _gives(one: Frame, other: Frame) -> bool:
+    return any(word.stem in lexicon.stems("en", "giving") for word in (*one.words, *other.words))
 
 
 def _may_turn_in_chinese(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
