@@ -14,6 +14,7 @@ from itertools import pairwise, takewhile
 from memctl.judgement import lexicon, subject
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words, matched
 from memctl.judgement.amounts import MOMENTS, amounts, type_of
+from memctl.judgement.nearness import near
 from memctl.judgement.quantities import VERSION
 from memctl.judgement.relations import among, cost, excludes, is_chinese, is_listed_class, one_of_a_class, says_little
 from memctl.judgement.reworded import reworded
@@ -47,7 +48,7 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
     pair = matched(one, other)
     if found := _only_and_all(pair):
         return Clash(VALUE, *found, pair.shared)
-    if not _about_one(pair) or subject.apart(pair) or _at_two_times(pair) or _uncertain(pair) or _swapped(pair):
+    if not (_about_one(pair) or reworded(pair)) or subject.apart(pair) or _at_two_times(pair) or _uncertain(pair) or _swapped(pair):
         return None
     for search in (_turned, _opposite, amounts, values):
         found = None if search is not amounts and _on_two_days(pair) else search(pair)
@@ -83,6 +84,8 @@ def _at_two_times(pair: Pair) -> bool:
     if pair.flagged("past") == 1 or pair.flagged("then") == 1:
         return True
     times = [[word for word in side if _says_when(word)] for side in (pair.left, pair.right)]
+    if any(near(a, b) for a in times[0] for b in times[1]):
+        return False
     return all(times) and not any(excludes(a, b) for a in times[0] for b in times[1] if not (a.subject and b.subject))
 
 

@@ -145,17 +145,16 @@ def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
         word.kind == PREPOSITION and word.key not in lexicon.words(language, "loose_prepositions")
     ):
         yield word.key
+    elif word.plain == "last" and number + 1 < len(sentence.words) and sentence.words[number + 1].quantity:
+        return  # a verb: lasts two weeks
     elif word.text in lexicon.words(language, "hard_words") or word.plain in lexicon.words(language, "hard_words"):
         yield word.plain
 
 
 def amount(quantity: Quantity) -> str:
     """A number of things that a Chinese measure word counts is a number, whichever word it is; people are members."""
-    unit = quantity.type.removeprefix(BARE)
-    groups = (*lexicon.groups("zh", "measure_groups"), *lexicon.groups("en", "counted_groups"))
-    named = lexicon.synonyms().get(unit, quantity.type)
-    group = next((min(group) for group in groups if not group.isdisjoint((unit, lexicon.stem(unit)))), named)
-    return f"{group}={','.join(map(str, quantity.value))}"
+    of = lexicon.counted(quantity.type.removeprefix(BARE)) if quantity.type.startswith(BARE) else quantity.type
+    return f"{of}={','.join(map(str, quantity.value))}"
 
 
 _CONTENT = (WORD, NAME, QUANTITY)

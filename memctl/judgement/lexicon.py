@@ -239,6 +239,20 @@ def _first_of_each(lines: Iterable[list[str]]) -> dict[str, str]:
 
 
 @cache
+def counted(unit: str) -> str:
+    """What stands for all words for what a number is of: children and kids, people and members."""
+    groups = (*listed_groups("en", "counted_groups"), *listed_groups("zh", "measure_groups"))
+    return next((group[0] for group in groups if unit in group or stem(unit) in group), synonyms().get(unit, unit))
+
+
+@cache
+def listed_groups(language: str, name: str) -> tuple[tuple[str, ...], ...]:
+    """A list of lists, in their order, with the stems of the words."""
+    lines = (line.split() for line in listed(language)[name].strip().splitlines())
+    return tuple((*line, *map(stem, line)) for line in lines)
+
+
+@cache
 def near() -> Mapping[str, Words]:
     """For an English word, those that share a frequent sense with it, or are derived from it."""
     found: dict[str, set[str]] = {}

@@ -82,11 +82,15 @@ def blocks(sentence: Sentence) -> frozenset[str]:
 Pairs = list[tuple[int, int]]
 
 
-def paired(one: Frame, other: Frame) -> tuple[Pairs, list[int], list[int]]:
-    """The positions of words that are near each other, and those that only one has."""
+def paired(one: Frame, other: Frame, *, in_number: bool = True) -> tuple[Pairs, list[int], list[int]]:
+    """The positions of words that are near each other, and those that only one has.
+
+    Args:
+        in_number: whether one thing and several are two; they are one where both speak of all or each.
+    """
     left, right, pairs = list(range(len(one.words))), list(range(len(other.words))), list[tuple[int, int]]()
     of_each = all(any(word.stem in _ALL for word in each.sentence.words) for each in (one, other))
-    for relation in (_equal, near, _of_one_amount, *([_alike_in_number] if of_each else [])):
+    for relation in (_equal, near, _of_one_amount, *([_alike_in_number] if of_each or not in_number else [])):
         for at in list(left):
             twin = next((n for n in right if relation(one.words[at], other.words[n])), None)
             if twin is not None:
