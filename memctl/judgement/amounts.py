@@ -34,8 +34,7 @@ def amounts(pair: Pair) -> Slots | None:
     if _events_apart(pair) or not _is_once(pair) or not all(_is_moment(word) for word, _ in held):
         return None
     one, other = (tuple(filter(_is_moment, side)) for side in (pair.left, pair.right))
-    fewer, more = sorted((_types(one), _types(other)), key=len)
-    return (one, other) if set(fewer) <= set(more) else None
+    return (one, other) if set(_types(one)) ^ set(_types(other)) <= {"clock"} and _days(one) == _days(other) else None
 
 
 def _serves_several(pair: Pair) -> bool:
@@ -48,6 +47,11 @@ def exclude(pair: Pair, one: Word, other: Word) -> bool:
     if not _apart(pair, one, other) or _serves_several(pair):
         return False
     return not _is_moment(one) or _is_once(pair)
+
+
+def _days(words: Sequence[Word]) -> list[str]:
+    """The types of moments but the time of day, which only one of two may name; that of both where nothing else is."""
+    return [type_ for type_ in _types(words) if type_ != "clock"] or _types(words)
 
 
 def _types(words: Sequence[Word]) -> list[str]:
