@@ -27,7 +27,10 @@ def reworded(pair: Pair) -> Clash | None:
     pairs, left, right = paired(one, other, in_number=False)
     if not any(_tells(one.words[at]) for at, _ in pairs) or not in_order(one, other, pairs):
         return None
-    aside = _names_amount if _have_amounts(one, left, other, right) else _is_aside
+    measured = _have_amounts(one, left, other, right)
+    if measured and any(_opposed(one.words[at], other.words[n]) for at in left for n in right):
+        return None
+    aside = _names_amount if measured else _is_aside
     left = [at for at in left if not (aside(one.words[at]) or says_nothing(one, [at], other, reworded=True))]
     right = [at for at in right if not (aside(other.words[at]) or says_nothing(other, [at], one, reworded=True))]
     shared = tuple(word for at, n in pairs for word in (one.words[at], other.words[n]))
@@ -58,6 +61,11 @@ def _is_aside(word: Word) -> bool:
 def _have_amounts(one: Frame, left: Places, other: Frame, right: Places) -> bool:
     """Whether each has an amount or a time that the other has not."""
     return all(any(side.words[at].quantity for at in alone) for side, alone in ((one, left), (other, right)))
+
+
+def _opposed(one: Word, other: Word) -> bool:
+    """Whether two amounts are of opposites: it starts at 2, it ends at 4."""
+    return not (one.quantity or other.quantity) and excludes(one, other)
 
 
 def _names_amount(word: Word) -> bool:
