@@ -131,6 +131,7 @@ def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
     elif (
         word.kind == MODAL
         and not (number and word.text == "得" and class_of(sentence.words[number - 1].text) == "v")
+        and not (word.text == "得" and re.search("得[过了到]", sentence.text))
         and word.key not in lexicon.words(language, "loose_modals")
     ):
         yield _group(language, "modal_groups", word.key)

@@ -29,10 +29,13 @@ def alike(one: Sentence, other: Sentence) -> bool:
     if a.hard != b.hard or not _at_one_time(a, b) or max(len(a.words), len(b.words)) > MOST or not persons_agree(a, b):
         return False
     pairs, left, right = paired(a, b)
-    reworded = not _worded_alike(a, b, pairs)
-    if not pairs or not says_nothing(a, left, b, reworded) or not says_nothing(b, right, a, reworded):
+    nothing = says_nothing(a, left, b), says_nothing(b, right, a)
+    if not pairs or not any(nothing):
         return False
-    return in_order(a, b, pairs) and (reworded or not _differ_on_purpose(a, b, pairs, left, right))
+    if _worded_alike(a, b, pairs):
+        return all(nothing) and in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
+    belong = says_nothing(a, left, b, reworded=True) and says_nothing(b, right, a, reworded=True)
+    return belong and in_order(a, b, pairs)
 
 
 def _worded_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
