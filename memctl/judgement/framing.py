@@ -223,8 +223,8 @@ def _tense(text: str) -> str:
     words = _FINITE.findall(re.sub(r"n't\b", " not", text.lower()))
     if re.search(r"\b(?:has|have|'ve) been (?!\w+(?:ed|en|ne|t)\b)", text.lower()):
         return "been"
-    if words and words[0] in lexicon.verbs():
-        return ""
+    if words and words[0] in lexicon.verbs() and not (_is_past(words[1:2]) or words[1:2] == ["were"]):
+        return ""  # an order; not "Rent was due"
     for at, word in enumerate(words):
         before = words[max(0, at - 2) : at]
         if word in ("was", "were", "did", "had") or (word in ("has", "have") and _is_past(words[at + 1 : at + 2])):
