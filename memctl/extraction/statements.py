@@ -102,7 +102,7 @@ def requested(text: str, asks: bool = False) -> str:
     Args:
         asks: it ends in a question mark; then it must ask politely: "can you make a note that …?"
     """
-    if asks and not _is_polite(text):
+    if (asks and not _is_polite(text)) or _found(text, r"哈哈+$", r"(?!)"):
         return ""
     listed = forms(_language(text), "remember")
     match = next(filter(None, (words.pattern(_language(text), each).match(text) for each in listed)), None)
@@ -110,7 +110,11 @@ def requested(text: str, asks: bool = False) -> str:
 
 
 def _is_polite(text: str) -> bool:
-    return _found(text, r"^(?:能|可以|可否|可不可以|麻烦|请)", r"^(?:please,? )?(?:can|could|would|will) you\b")
+    return _found(
+        text,
+        r"(?:^|[，,。；;！!：:、])(?:你|您)?(?:能|可以|可否|可不可以|麻烦|请|方便)",
+        r"(?:^|[,;:!–—]\s*|\b(?:and|so|but|also|ok|okay|thanks|hey) )(?:please,? )?(?:can|could|would|will) (?:you|it be possible for you)\b",
+    )
 
 
 def points(text: str) -> bool:

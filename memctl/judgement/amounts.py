@@ -34,7 +34,7 @@ def amounts(pair: Pair) -> Slots | None:
     if _events_apart(pair) or not _is_once(pair) or not all(_is_moment(word) for word, _ in held):
         return None
     one, other = (tuple(filter(_is_moment, side)) for side in (pair.left, pair.right))
-    return (one, other) if _types(one) == _types(other) else None
+    return (one, other) if set(_types(one)) ^ set(_types(other)) <= {"clock"} and _days(one) == _days(other) else None
 
 
 def _serves_several(pair: Pair) -> bool:
@@ -49,6 +49,11 @@ def exclude(pair: Pair, one: Word, other: Word) -> bool:
     return not _is_moment(one) or _is_once(pair)
 
 
+def _days(words: Sequence[Word]) -> list[str]:
+    """The types of moments but the time of day, which only one of two may name; that of both where nothing else is."""
+    return [type_ for type_ in _types(words) if type_ != "clock"] or _types(words)
+
+
 def _types(words: Sequence[Word]) -> list[str]:
     return sorted(word.quantity.type for word in words if word.quantity)
 
@@ -61,7 +66,10 @@ def type_of(quantity: Quantity) -> str:
     """What a quantity can be compared with: all versions are of one type, and Chinese measure words for persons."""
     if quantity.type.startswith(VERSION):
         return VERSION
-    return BARE if quantity.type.removeprefix(BARE) in _COUNTING else quantity.type
+    if not quantity.type.startswith(BARE):
+        return quantity.type
+    unit = quantity.type.removeprefix(BARE)
+    return BARE if unit in _COUNTING else f"{BARE}{lexicon.counted(unit)}"
 
 
 _COUNTING = ("个", "名", "位", "人", "口")
@@ -176,5 +184,5 @@ def _is_once(pair: Pair) -> bool:
 
 def _has_one_time(shared: Sequence[Word]) -> bool:
     listed = frozenset().union(*(lexicon.stems("en", name) for name in ("attributes", "single", "participles")))
-    things = (word.subject and word.kind == WORD and word.text.islower() for word in shared)
+    things = (word.subject and (word.kind == WORD or "-" in word.text) and word.text.islower() for word in shared)
     return any(things) or any(word.stem in listed for word in shared)

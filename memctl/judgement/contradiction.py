@@ -7,13 +7,15 @@ subject, makes them claims about two things.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
 from memctl.judgement import lexicon, subject
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words, matched
 from memctl.judgement.amounts import MOMENTS, amounts, type_of
+from memctl.judgement.nearness import near
 from memctl.judgement.quantities import VERSION
 from memctl.judgement.relations import among, cost, excludes, is_chinese, is_listed_class, one_of_a_class, says_little
 from memctl.judgement.reworded import reworded
@@ -47,7 +49,7 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
     pair = matched(one, other)
     if found := _only_and_all(pair):
         return Clash(VALUE, *found, pair.shared)
-    if not _about_one(pair) or subject.apart(pair) or _at_two_times(pair) or _uncertain(pair) or _swapped(pair):
+    if not (_about_one(pair) or reworded(pair)) or subject.apart(pair) or _at_two_times(pair) or _uncertain(pair) or _swapped(pair):
         return None
     for search in (_turned, _opposite, amounts, values):
         found = None if search is not amounts and _on_two_days(pair) else search(pair)
@@ -83,6 +85,8 @@ def _at_two_times(pair: Pair) -> bool:
     if pair.flagged("past") == 1 or pair.flagged("then") == 1:
         return True
     times = [[word for word in side if _says_when(word)] for side in (pair.left, pair.right)]
+    if any(near(a, b) for a in times[0] for b in times[1]):
+        return False
     return all(times) and not any(excludes(a, b) for a in times[0] for b in times[1] if not (a.subject and b.subject))
 
 
@@ -176,7 +180,7 @@ def _little_else(pair: Pair, found: Slots) -> bool:
     if min(costs) == 0:
         costs = [sum(1 if _is_time(word) else cost(word) for word in rest) for rest in rests]
     held = sum(word.kind in (WORD, NAME, QUANTITY) for word in pair.shared)
-    if min(costs) and (pair.one.language == "zh" or found[0][0].stem in _ALLOWS or _things(rests, held, found)):
+    if min(costs) and (pair.one.language == "zh" or found[0][0].stem in _ALLOWS or _things(pair, rests, held, found)):
         return False
     return max(costs) <= min(3, max(1 if min(costs) or not held else 2, held - 1)) and not (
         max(costs) and pair.flagged("conditional")
@@ -191,11 +195,13 @@ def _beside(pair: Pair, found: Slots, one: Word, other: Word) -> bool:
     )
 
 
-def _things(rests: Iterable[list[Word]], held: int, found: Slots) -> bool:
+def _things(pair: Pair, rests: Sequence[list[Word]], held: int, found: Slots) -> bool:
     """Whether both name something else, or measure something else: 2 m high, 40 m long."""
     if found[0][0].quantity and all(any(map(_is_quality, rest)) for rest in rests):
         return True
-    return all(any(map(_is_thing, rest)) for rest in rests) and (held <= 2 or not found[0][0].quantity)
+    sides = zip((pair.one, pair.other), rests, strict=True)
+    things = all(any(_is_thing(word) or _is_placed(sentence, word) for word in rest) for sentence, rest in sides)
+    return things and (held <= 2 or not found[0][0].quantity)
 
 
 def _is_quality(word: Word) -> bool:
@@ -387,11 +393,13 @@ def _before(pair: Pair, denying: Sentence, claiming: Sentence) -> bool:
         return once and not any(word.text in ("过", "从没", "从未", "没", "没有") for word in denying.words)
     ever = any(word.text.lower() in _EVER for word in denying.words)
     past = _past(pair.one), _past(pair.other)
-    until_now = any(word.key in ("has", "have") for word in denying.words)
+    until_now = re.search(r"\b(?:has|have|['’]ve)(?:n['’]t| not| never)\b(?! an?\b| any\b)", denying.text) is not None
     return past[0] != past[1] and not (ever or until_now)
 
 
 def _past(sentence: Sentence) -> bool:
     """Whether a sentence tells of the past, as far as the form of its first verb says."""
+    if re.match(r".{0,60}?\b(?:had|was|were)\b(?! better)", sentence.text):
+        return True
     verb = next((word for word in sentence.words if not word.subject and word.kind == WORD), None)
     return verb is not None and verb.mark == "ed" and verb.text.lower() not in lexicon.words("en", "participles")

@@ -41,7 +41,7 @@ class Frame:
         words: the content words in order; `light` are verbs that say little.
         before: for each of these, the preposition before it.
         persons: the pronouns it has, as the persons they are.
-        past, passive: its tense and voice.
+        past, passive: its tense and voice; `open` where it may be either tense, `done` for what was made and is there.
     """
 
     sentence: Sentence
@@ -135,13 +135,15 @@ _TO_OR_FROM = re.compile("(?<=[开回进出走跑寄运送搬飞驶])[往来去]
 
 def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
     language = sentence.language
-    if word.kind == QUANTIFIER and any(each.kind == NEGATION for each in sentence.words[:number]):
+    loose = lexicon.words("en", "loose_quantifiers")
+    if word.kind == QUANTIFIER and word.key not in loose and any(w.kind == NEGATION for w in sentence.words[:number]):
         yield "not of"
     if word.kind == QUANTITY and word.quantity:
-        yield f"#{_amount(word.quantity)}"
+        yield f"#{amount(word.quantity)}"
     elif (
         word.kind == MODAL
         and not (number and word.text == "得" and class_of(sentence.words[number - 1].text) == "v")
+        and not (word.text == "得" and re.search("得[过了到]", sentence.text))
         and word.key not in lexicon.words(language, "loose_modals")
     ):
         yield _group(language, "modal_groups", word.key)
@@ -156,15 +158,16 @@ def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
         word.kind == PREPOSITION and word.key not in lexicon.words(language, "loose_prepositions")
     ):
         yield word.key
+    elif word.plain == "last" and number + 1 < len(sentence.words) and sentence.words[number + 1].quantity:
+        return  # a verb: lasts two weeks
     elif word.text in lexicon.words(language, "hard_words") or word.plain in lexicon.words(language, "hard_words"):
         yield word.plain
 
 
-def _amount(quantity: Quantity) -> str:
-    """A number of things that a Chinese measure word counts is a number, whichever word it is."""
-    unit = quantity.type.removeprefix(BARE)
-    group = next((min(group) for group in lexicon.groups("zh", "measure_groups") if unit in group), quantity.type)
-    return f"{group}={','.join(map(str, quantity.value))}"
+def amount(quantity: Quantity) -> str:
+    """A number of things that a Chinese measure word counts is a number, whichever word it is; people are members."""
+    of = lexicon.counted(quantity.type.removeprefix(BARE)) if quantity.type.startswith(BARE) else quantity.type
+    return f"{of}={','.join(map(str, quantity.value))}"
 
 
 _CONTENT = (WORD, NAME, QUANTITY)
@@ -204,6 +207,8 @@ def persons_agree(one: Frame, other: Frame) -> bool:
             named = any(map(_is_person, a.words))
             if person in ("user", "you") and not b.persons - {"you"}:
                 continue
+            if person == "they" and b.passive and not a.passive:
+                continue
             if person not in ("he", "she", "they") or not named or b.persons & {"he", "she", "they"}:
                 return False
     return True
@@ -229,8 +234,8 @@ def _tense(text: str) -> str:
     words = _FINITE.findall(re.sub(r"n't\b", " not", text.lower()))
     if re.search(r"\b(?:has|have|'ve) been (?!\w+(?:ed|en|ne|t)\b)", text.lower()):
         return "been"
-    if words and words[0] in lexicon.verbs():
-        return ""
+    if words and words[0] in lexicon.verbs() and not (_is_past(words[1:2]) or words[1:2] == ["were"]):
+        return ""  # an order; not "Rent was due"
     for at, word in enumerate(words):
         before = words[max(0, at - 2) : at]
         if word in ("was", "were", "did", "had") or (word in ("has", "have") and _is_past(words[at + 1 : at + 2])):
@@ -238,9 +243,10 @@ def _tense(text: str) -> str:
         determined = bool(before) and before[-1] in _DETERMINERS
         if _is_past([word]) and not determined and _PRESENT.isdisjoint(before) and word not in _NO_VERBS:
             return "past"
-    return ""
+    return "done" if _IS_DONE.search(text) else ""
 
 
+_IS_DONE = re.compile(r"\b(?:is|are|'s|'re) (?:\w+ly )?(?:written|built|made|painted|founded|designed)\b", re.IGNORECASE)
 _PRESENT = frozenset("is are am be being get gets i'm it's he's she's they're we're".split())
 _DETERMINERS = frozenset("the a an my our his her their your".split())
 _NO_VERBS = lexicon.words("en", "participles") - frozenset("moved died founded".split()) | frozenset(
@@ -258,7 +264,7 @@ def _is_passive(sentence: Sentence) -> bool:
             rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:\w+ly\s+)?{re.escape(word.text)}\b", sentence.text
         )
         for word in sentence.words
-        if word.mark == "ed"
+        if word.mark == "ed" and not is_small(word) and word.plain not in lexicon.adjectives()
     )
 
 

@@ -196,7 +196,13 @@ def persons() -> Words:
 def lemma(word: str, mark: str) -> str:
     """An English word without its ending. A stem makes one of "import" and "important"; this has one word's forms."""
     forms = _without(word, mark)
-    return next((form for form in forms if form in verbs() or form in synonyms()), forms[0])
+    return next((form for form in forms if form in verbs() or form in synonyms() or form in _known()), forms[0])
+
+
+@cache
+def _known() -> Words:
+    """Words that a list of near ones has."""
+    return frozenset((*near(), *paraphrases()))
 
 
 def _without(word: str, mark: str) -> tuple[str, ...]:
@@ -230,6 +236,20 @@ def _first_of_each(lines: Iterable[list[str]]) -> dict[str, str]:
         for word in line:
             found.setdefault(word, f"={line[0]}")
     return found
+
+
+@cache
+def counted(unit: str) -> str:
+    """What stands for all words for what a number is of: children and kids, people and members."""
+    groups = (*listed_groups("en", "counted_groups"), *listed_groups("zh", "measure_groups"))
+    return next((group[0] for group in groups if unit in group or stem(unit) in group), synonyms().get(unit, unit))
+
+
+@cache
+def listed_groups(language: str, name: str) -> tuple[tuple[str, ...], ...]:
+    """A list of lists, in their order, with the stems of the words."""
+    lines = (line.split() for line in listed(language)[name].strip().splitlines())
+    return tuple((*line, *map(stem, line)) for line in lines)
 
 
 @cache

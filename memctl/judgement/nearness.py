@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from memctl.judgement import lexicon
@@ -21,16 +22,30 @@ def near(one: Word, other: Word) -> bool:
 
 @lru_cache(16_384)
 def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
-    mine, theirs = _forms(one, mark), _forms(other, of_other)
     stems = lexicon.stem(one), lexicon.stem(other)
-    if any(set(stems) <= group for group in lexicon.groups("en", "converse")):
+    if stems[0] == stems[1] and {mark, of_other} == {"", "s"}:
         return False
-    if any(b in lexicon.near().get(a, ()) for a in mine for b in theirs):
+    if stems[0] == stems[1] and _without_ending(one) == _without_ending(other):
         return True
+    mine, theirs = _forms(one, mark), _forms(other, of_other)
     groups = [
         frozenset().union(*(lexicon.paraphrases().get(form, frozenset()) for form in forms)) for forms in (mine, theirs)
     ]
-    return not groups[0].isdisjoint(groups[1])
+    if not groups[0].isdisjoint(groups[1]):
+        return True
+    if any(set(stems) <= group for group in lexicon.groups("en", "converse")):
+        return False
+    return any(b in lexicon.near().get(a, ()) for a in mine for b in theirs) or _adverb(one, other)
+
+
+def _without_ending(word: str) -> str:
+    """A verb without the ending of its form, where no list knows what it is a form of: insure, insured."""
+    return re.sub(r"(?:ing|ed|es|s|e)$", "", word)
+
+
+def _adverb(one: str, other: str) -> bool:
+    """Whether one word is the adverb of the other: fluent, fluently."""
+    return f"{one}ly" == other or f"{other}ly" == one
 
 
 @lru_cache(16_384)

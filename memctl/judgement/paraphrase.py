@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from memctl.judgement import lexicon
-from memctl.judgement.framing import Frame, frame, people, person, persons_agree
+from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
 from memctl.judgement.nearness import has_near, near
+from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
 from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
@@ -34,20 +35,54 @@ def alike(one: Sentence, other: Sentence) -> bool:
     if _has_one_alone(a, b) or _has_one_alone(b, a):
         return False
     pairs, left, right = paired(a, b)
-    if not pairs or not says_nothing(a, left, b) or not says_nothing(b, right, a):
+    nothing = says_nothing(a, left, b), says_nothing(b, right, a)
+    if not pairs or not any(nothing):
         return False
-    return in_order(a, b, pairs)
+    if _worded_alike(a, b, pairs):
+        return all(nothing) and in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
+    belong = says_nothing(a, left, b, reworded=True) and says_nothing(b, right, a, reworded=True)
+    return belong and in_order(a, b, pairs)
+
+
+def _worded_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
+    """Whether what two sentences share is word for word the same, in one order: then any other word counts."""
+    return _same_order(pairs) and all(_forms(one.words[a]) == _forms(other.words[b]) for a, b in pairs)
+
+
+def _differ_on_purpose(one: Frame, other: Frame, pairs: Pairs, left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether sentences that are worded alike differ in a small word: is and has, in and on, call Mike and call me
+    Mike."""
+    alone = [*(one.words[at] for at in left), *(other.words[at] for at in right)]
+    if any(word.plain in ("me", "us") for word in alone):
+        return True
+    before = [{one.before[a], other.before[b]} for a, b in pairs if one.words[a].kind == WORD]
+    if any(each == {"in", "on"} for each in before):
+        return True
+    has, other_has = (_HAS.search(each.sentence.text) is not None for each in (one, other))
+    return has != other_has and _COPULA.search((other if has else one).sentence.text) is not None
+
+
+_COPULA = re.compile(r"\b(?:is|are|am|was|were)\b|['’](?:s|m|re) ")
+_HAS = re.compile(r"\b(?:has|have|had) (?!(?:not |never |just |already )?(?:been|got|to|\w+ed|\w+en)\b)")
+
+
+def _forms(word: Word) -> tuple[str, str]:
+    return word.key, word.mark
 
 
 def _at_one_time(one: Frame, other: Frame) -> bool:
-    return one.past == other.past or "open" in (one.past, other.past)
+    """Whether the tenses agree: "it is written in Go" may follow from "we wrote it in Go"."""
+    tenses = {one.past, other.past}
+    done = "done" in tenses and ("past" not in tenses or one.passive != other.passive)
+    return len(tenses) == 1 or "open" in tenses or done
 
 
 def blocks(sentence: Sentence) -> frozenset[str]:
     """Sentences that are alike share one of these."""
     found = frame(sentence.text)
     hard = " ".join(sorted(found.hard.elements()))
-    return frozenset(f"{hard}\1{word.stem}" for word in found.words if word.kind != PRONOUN)
+    words = (amount(word.quantity) if word.quantity else word.stem for word in found.words if word.kind != PRONOUN)
+    return frozenset(f"{hard}\1{word}" for word in words)
 
 
 # Partners
@@ -58,8 +93,14 @@ def _has_one_alone(one: Frame, other: Frame) -> bool:
     keys = {word.key for word in other.words}
     others = (*other.words, *other.light)
     return any(
-        word.key not in keys and not is_generic(word) and not may_have_partner(word, others) for word in one.words
+        word.key not in keys and not _may_stand_alone(word) and not may_have_partner(word, others)
+        for word in one.words
     )
+
+
+def _may_stand_alone(word: Word) -> bool:
+    """Whether `says_nothing` may let it pass."""
+    return is_generic(word) or word.key == "they" or _belongs_to_wording(word)
 
 
 def may_have_partner(word: Word, others: Sequence[Word]) -> bool:
@@ -78,10 +119,15 @@ def _may_be_part(part: str, whole: str) -> bool:
 Pairs = list[tuple[int, int]]
 
 
-def paired(one: Frame, other: Frame) -> tuple[Pairs, list[int], list[int]]:
-    """The positions of words that are near each other, and those that only one has."""
+def paired(one: Frame, other: Frame, *, in_number: bool = True) -> tuple[Pairs, list[int], list[int]]:
+    """The positions of words that are near each other, and those that only one has.
+
+    Args:
+        in_number: whether one thing and several are two; they are one where both speak of all or each.
+    """
     left, right, pairs = list(range(len(one.words))), list(range(len(other.words))), list[tuple[int, int]]()
-    for relation in (_equal, near):
+    of_each = all(any(word.stem in _ALL for word in each.sentence.words) for each in (one, other))
+    for relation in (_equal, near, _of_one_amount, *([_alike_in_number] if of_each or not in_number else [])):
         for at in list(left):
             twin = next((n for n in right if relation(one.words[at], other.words[n])), None)
             if twin is not None:
@@ -99,6 +145,21 @@ def _equal(one: Word, other: Word) -> bool:
     return {one.mark, other.mark} != {"", "s"} or _is_verb(one) or _is_verb(other)
 
 
+def _of_one_amount(one: Word, other: Word) -> bool:
+    """Seven people are seven members."""
+    if one.quantity is None or other.quantity is None or not one.quantity.type.startswith(BARE):
+        return False
+    return amount(one.quantity) == amount(other.quantity)
+
+
+_ALL = frozenset(map(lexicon.stem, "all every each".split()))
+
+
+def _alike_in_number(one: Word, other: Word) -> bool:
+    """All commits are each commit."""
+    return one.key == other.key and {one.mark, other.mark} == {"", "s"}
+
+
 def _compounds(
     one: Frame, other: Frame, left: list[int], right: list[int], pairs: Pairs, *, turned: bool = False
 ) -> None:
@@ -114,10 +175,26 @@ def _compounds(
                 break
 
 
-def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
-    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
+def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool = False) -> bool:
+    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs.
+
+    Args:
+        reworded: whether the sentences differ in their wording anyway: then more words may belong to that.
+    """
     words = [side.words[at] for at in alone]
-    return all(is_generic(word) or any(near(word, light) for light in other.light) for word in words)
+    return all(
+        is_generic(word)
+        or (word.key == "they" and other.passive)
+        or (reworded and _belongs_to_wording(word))
+        or any(near(word, light) for light in other.light)
+        for word in words
+    )
+
+
+def _belongs_to_wording(word: Word) -> bool:
+    return word.kind == WORD and (
+        word.stem in lexicon.stems("en", "wording") or word.text in lexicon.words("zh", "wording")
+    )
 
 
 def is_generic(word: Word) -> bool:
@@ -131,7 +208,8 @@ def is_generic(word: Word) -> bool:
 
 def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
     if any(word.key in ("than", "比", "over") for word in (*one.sentence.words, *other.sentence.words)):
-        return _same_order(pairs) and [word.key for word in one.words] == [word.key for word in other.words]
+        named = [[word.key for word in each.words if word.kind != PRONOUN] for each in (one, other)]
+        return _same_order(pairs) and named[0] == named[1]
     if not _governed_alike(one, other, pairs):
         return False
     numbers = sum(word.kind == QUANTITY for word in one.words)
@@ -181,11 +259,16 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
             one.words[a].mark != other.words[b].mark
             and "'s" in (one.words[a].mark, other.words[b].mark)
             and not (mine or theirs)
+            and not _HAS_OR_OF.search((one if other.words[b].mark == "'s" else other).sentence.text)
         ):
             return False
         if bool(mine) != bool(theirs) and {mine, theirs} & {"to", "for"} and _after_motion(one, other, a, b):
             return False
     return True
+
+
+_HAS_OR_OF = re.compile(r"\b(?:has|have|had|owns?|of|belongs?|years old|married)\b|['’]ve\b", re.IGNORECASE)
+"""What says who has something, where another sentence has an apostrophe."""
 
 
 def _after_motion(one: Frame, other: Frame, a: int, b: int) -> bool:
@@ -217,10 +300,17 @@ def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) 
         return False
     if one.passive != other.passive:
         by = any("by" in (one.before[at], other.before[n]) for at, n in (p, q))
-        return by or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
+        given = _gives(one, other) and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+        return by or given or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
     if one.sentence.language == "zh":
         return _may_turn_in_chinese(one, other, p, q)
-    return _is_compound(one, other, p, q) or _is_identity(one, other, p, q) or _is_dative(one, other, p, q)
+    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality))
+
+
+def _is_quality(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """The car is blue, a blue car: an adjective beside its noun."""
+    qualities = [one.words[at].plain in lexicon.adjectives() for at, _ in (p, q)]
+    return qualities[0] != qualities[1] and abs(p[0] - q[0]) == abs(p[1] - q[1]) == 1
 
 
 def _is_compound(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
@@ -249,9 +339,12 @@ def _is_identity(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int
 
 def _is_dative(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """Gave the museum stamps, gave stamps to the museum."""
-    gives = any(word.stem in lexicon.stems("en", "giving") for word in (*one.words, *other.words))
     acts = any(one.words[a].subject or other.words[b].subject for a, b in (p, q))
-    return gives and not acts and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+    return _gives(one, other) and not acts and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+
+
+def _gives(one: Frame, other: Frame) -> bool:
+    return any(word.stem in lexicon.stems("en", "giving") for word in (*one.words, *other.words))
 
 
 def _may_turn_in_chinese(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:

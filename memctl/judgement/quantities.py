@@ -272,7 +272,7 @@ def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
         _date,
     )
     yield months, re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<y>\d{{4}})\b", i), _date
-    yield months, re.compile(rf"(?<=\b(?:in|of|by)\s)(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"), _date
+    yield months, re.compile(rf"(?<=\b(?:[Ii]n|of|[Bb]y)\s)(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"), _date
     day = rf"初[{_DIGITS}十]|廿[{_DIGITS}]|[{_HAN}]{{2,3}}(?![个次天])"
     lunar = rf"(?:农历|阴历|旧历)(?P<m>正|冬|腊|{_N})月(?P<d>{day})?"
     yield "", re.compile(rf"{lunar}|(?P<m2>正|腊|{_N})月(?P<d2>初[{_DIGITS}十])"), _lunar
@@ -305,7 +305,7 @@ def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
     yield "clock", re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS}) o'clock\b", i), _clock
     yield hours, re.compile(rf"(?<=\b(?:at|by) )(?P<h>{_HOURS})\b(?= (?:on|in|every|each|daily)\b|[.,;]|$)", i), _clock
     yield "at", re.compile(r"(?<=\bat )(?P<h>\d{1,2})(?=\s*[.,;!]|\s*$| (?:on|every|in the|sharp|each)\b)"), _clock
-    yield "midnight noon", re.compile(r"\b(?:midnight|noon)\b", i), _named_hour
+    yield "midnight noon midday", re.compile(r"\b(?:midnight|noon|midday)\b", i), _named_hour
     clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
     yield "", re.compile(clock), _bare_hour
     amount = (
@@ -363,6 +363,6 @@ def _of_words() -> dict[str, list[int]]:
 @cache
 def _hint() -> re.Pattern[str]:
     """What any quantity holds; most clauses hold none, and looking once is cheaper than looking for each kind."""
-    named = (*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon", "half", "quarter", "one")
+    named = (*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon", "midday", "half", "quarter", "one")
     words = rf"\d|[{_HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{'|'.join(named)})"
     return re.compile(words, re.IGNORECASE)

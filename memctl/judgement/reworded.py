@@ -28,11 +28,15 @@ def reworded(pair: Pair) -> Clash | None:
     one, other = frame(pair.one.text), frame(pair.other.text)
     if max(len(one.words), len(other.words)) > MOST or one.past != other.past or not persons_agree(one, other):
         return None
-    pairs, left, right = paired(one, other)
+    pairs, left, right = paired(one, other, in_number=False)
     if not any(_tells(one.words[at]) for at, _ in pairs) or not in_order(one, other, pairs):
         return None
-    left = [at for at in left if not (_is_aside(one.words[at]) or says_nothing(one, [at], other))]
-    right = [at for at in right if not (_is_aside(other.words[at]) or says_nothing(other, [at], one))]
+    measured = _have_amounts(one, left, other, right)
+    if measured and any(_opposed(one.words[at], other.words[n]) for at in left for n in right):
+        return None
+    aside = _names_amount if measured else _is_aside
+    left = [at for at in left if not (aside(one.words[at]) or says_nothing(one, [at], other, reworded=True))]
+    right = [at for at in right if not (aside(other.words[at]) or says_nothing(other, [at], one, reworded=True))]
     shared = tuple(word for at, n in pairs for word in (one.words[at], other.words[n]))
     differing = (one.hard - other.hard) + (other.hard - one.hard)
     for frequency in lexicon.words("en", "frequencies") | {"使用"}:
@@ -43,6 +47,8 @@ def reworded(pair: Pair) -> Clash | None:
         return Clash(POLARITY, marks[0], marks[1], shared)
     if not all(slots):
         return None
+    if (only := _only_one(one, left, other, right, differing)) is not None:
+        return Clash(VALUE, *only, shared)
     found = _amounts(pair, one, other, slots, differing) or (
         not differing and _values(one, other, slots, left, right, shared)
     )
@@ -56,11 +62,38 @@ def _is_aside(word: Word) -> bool:
     return word.plain in _BEGINS or says_little(word) or any(among(word, name, "frequencies") for name in ("en", "zh"))
 
 
+def _have_amounts(one: Frame, left: Places, other: Frame, right: Places) -> bool:
+    """Whether each has an amount or a time that the other has not."""
+    return all(any(side.words[at].quantity for at in alone) for side, alone in ((one, left), (other, right)))
+
+
+def _opposed(one: Word, other: Word) -> bool:
+    """Whether two amounts are of opposites: it starts at 2, it ends at 4."""
+    return not (one.quantity or other.quantity) and excludes(one, other)
+
+
+def _names_amount(word: Word) -> bool:
+    """Whether a word only names what an amount is of: its length, lasts, starts."""
+    language = "zh" if is_chinese(word) else "en"
+    named = any(among(word, language, name) for name in ("attributes", "single", "generic"))
+    return _is_aside(word) or (word.kind == WORD and (named or word.stem in _DIMENSIONS))
+
+
+_DIMENSIONS = lexicon.stems("en", "attributes") | lexicon.stems("en", "single") | lexicon.stems("en", "generic")
 _BEGINS = frozenset("begin begins start starts commences 开始 开 起".split())
 
 
 def _tells(word: Word) -> bool:
     return word.kind in (WORD, NAME) and not says_little(word)
+
+
+def _only_one(one: Frame, left: Places, other: Frame, right: Places, differing: Counter[str]) -> Slots | None:
+    """What each says is the only one, where nothing else differs."""
+    if not all("only" in each.sentence.flags for each in (one, other)):
+        return None
+    slots = tuple(tuple(w for at in alone if not _names_amount(w := side.words[at])) for side, alone in ((one, left), (other, right)))
+    named = all(len(slot) == 1 and slot[0].kind in (WORD, NAME) and not slot[0].subject for slot in slots)
+    return slots if named and all(key.startswith("only ") for key in differing) else None
 
 
 def _denies_alone(differing: Counter[str], one: Frame, other: Frame) -> bool:

@@ -10,7 +10,7 @@ from memctl.judgement import lexicon
 LISTS = """
 negations modals quantifiers prepositions conjunctions pronouns fillers articles relatives attributes single
 exclusive times past verbs places characters others questions bounds listed
-denying adverbs weak partial conditional
+denying adverbs weak partial conditional kinds
 """.split()
 
 UNKNOWN, LISTED, FREQUENCY = 12.0, 5.0, 2.3

@@ -56,7 +56,7 @@ def acts(pair: Pair) -> bool:
     if pair.one.language == "zh":
         return any(not word.subject and (is_additive(word) or word.text == "会") for word in pair.shared)
     verb = next((word for word in pair.one.words if word.kind == WORD and not word.subject and word.stem != "be"), None)
-    return verb is not None and is_additive(verb)
+    return verb is not None and is_additive(verb) and verb.plain not in lexicon.words("en", "participles")
 
 
 def is_additive(word: Word) -> bool:
@@ -212,7 +212,7 @@ def _last(before: Sequence[Word], value: Word) -> str:
         last = before[-2]
     if last.subject and not _is_listed(last, "single"):
         return COPULA
-    return COPULA if last.stem == "be" else last.stem
+    return COPULA if last.stem in ("be", "为") else last.stem
 
 
 def _passed_over(word: Word) -> bool:

@@ -175,7 +175,7 @@ def _english(text: str, held: list[Quantity]) -> list[Word]:
             verb = word in ("not", "never") or (_is_verb(word, before) and not _COPULA.match(text, match.end()))
         before = word
         if word not in lexicon.words("en", "articles") or (match[0] == "A" and number > 0):
-            found.append(_word(match[0], word, number == 0 or loud, not verb))
+            found.append(_word(match[0], word, number == 0, not verb, loud))
     return _with_particle(found if verb else _from_verb(found))
 
 
@@ -245,8 +245,8 @@ def _is_verb(word: str, before: str) -> bool:
 
 
 @lru_cache(_WORDS_KEPT)
-def _word(given: str, word: str, first: bool, subject: bool) -> Word:
-    acronym = given.isupper() and len(given) > 1 and not first
+def _word(given: str, word: str, first: bool, subject: bool, loud: bool = False) -> Word:
+    acronym = given.isupper() and len(given) > 1 and not loud
     for kind in CLASSES:
         if word in lexicon.words("en", f"{kind}s") and not (acronym and kind == PRONOUN):
             return Word(word, lexicon.stem(word), "", given, kind, subject)
@@ -255,7 +255,7 @@ def _word(given: str, word: str, first: bool, subject: bool) -> Word:
         return Word(shown, shown, "", given, NAME, subject)
     stem, mark = lexicon.base(word)
     lemma = lexicon.lemma(word.removesuffix("'s"), mark)
-    name = not first and given[:1].isupper()
+    name = not (first or loud) and given[:1].isupper()
     known = lexicon.own_synonyms() if name else lexicon.synonyms()
     key = known.get(word) or known.get(lemma, lemma)
     return Word(key, stem, mark, given, NAME if name else WORD, subject)
