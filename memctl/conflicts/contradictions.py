@@ -21,7 +21,7 @@ from memctl.judgement import lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash
 from memctl.judgement.claims import claims
 from memctl.judgement.contradiction import clash
-from memctl.judgement.looking import Looking, Points, masks, meeting, points
+from memctl.judgement.looking import Bits, Looking, Points, masks, meeting, points
 from memctl.judgement.relations import counted_noun
 from memctl.judgement.subject import person
 from memctl.judgement.wording import NAME, WORD, Sentence
@@ -185,24 +185,35 @@ def _is_fact(memory: Memory) -> bool:
 
 
 def _compared(facts: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    return _clashing(_near(_claimed(facts, aliases(facts, names))))
+    return _clashing(_near(_met_by_words(_claims(facts, aliases(facts, names)))))
 
 
 def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
     """What one memory contradicts of some others, which are compared with it alone."""
     facts = list(filter(_is_fact, others)) if _is_fact(memory) else []
     known = aliases([memory, *facts], names)
-    own, rest = (_claimed(each, known, met_by_words=False) for each in ([memory], facts))
+    own = _said(_claims([memory], known))
+    bits = [masks(one.points.sentence) for one in own]
+    rest = _said((whose, claim) for whose, claim in _claims(facts, known) if _meets_one(masks(claim), bits))
     looking = [(one, Looking(one.points)) for one in own]
     pairs = ((one, other) for one, look in looking for other in rest if look.may_clash(other.points))
     return _clashing(map(_older_first, pairs))
 
 
-def _claimed(memories: Iterable[Memory], known: frozenset[str], *, met_by_words: bool = True) -> list[_Said]:
-    found = ((memory, claim) for memory in memories for claim in claims(memory.content, known))
-    return [
-        _Said(memory, points(claim), tuple(sorted(_content(claim))) if met_by_words else ()) for memory, claim in found
-    ]
+def _meets_one(claim: Bits, others: Iterable[Bits]) -> bool:
+    return any(claim[0] & other[1] or other[0] & claim[1] for other in others)
+
+
+def _claims(memories: Iterable[Memory], known: frozenset[str]) -> Iterator[tuple[Memory, Sentence]]:
+    return ((memory, claim) for memory in memories for claim in claims(memory.content, known))
+
+
+def _said(claimed: Iterable[tuple[Memory, Sentence]]) -> list[_Said]:
+    return [_Said(memory, points(claim), ()) for memory, claim in claimed]
+
+
+def _met_by_words(claimed: Iterable[tuple[Memory, Sentence]]) -> list[_Said]:
+    return [_Said(memory, points(claim), tuple(sorted(_content(claim)))) for memory, claim in claimed]
 
 
 def _clashing(pairs: Iterable[tuple[_Said, _Said]]) -> Iterator[Contradiction]:
@@ -297,7 +308,7 @@ def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
     """Claims that share one of their rarest words, each pair once, the older memory's first."""
     blocks = _blocks(said)
     rarest: list[list[str]] = []
-    subjects, words = zip(*(masks(each.points) for each in said), strict=True) if said else ((), ())
+    subjects, words = zip(*(masks(each.points.sentence) for each in said), strict=True) if said else ((), ())
     for number, one in enumerate(said):
         keys = _keys(one.keys, blocks)
         rarest.append(nsmallest(RAREST, keys, key=lambda key: (len(blocks[key]), key)))

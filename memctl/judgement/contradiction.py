@@ -49,7 +49,7 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
     pair = matched(one, other)
     if found := _only_and_all(pair):
         return Clash(VALUE, *found, pair.shared)
-    if not (_about_one(pair) or reworded(pair)) or subject.apart(pair) or _at_two_times(pair) or _uncertain(pair) or _swapped(pair):
+    if not (_about_one(pair) or reworded(pair)) or _apart(pair):
         return None
     for search in (_turned, _opposite, amounts, values):
         found = None if search is not amounts and _on_two_days(pair) else search(pair)
@@ -60,6 +60,11 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
                 else Clash(VALUE, *found, pair.shared, max(sum(map(cost, rest)) for rest in _rests(pair, found)))
             )
     return (_denial(pair) if pair.opposed() else None) or reworded(pair)
+
+
+def _apart(pair: Pair) -> bool:
+    """Whether they tell of two subjects or times, or one of them claims nothing certain."""
+    return subject.apart(pair) or _at_two_times(pair) or _uncertain(pair) or _swapped(pair)
 
 
 def _about_one(pair: Pair) -> bool:

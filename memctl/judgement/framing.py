@@ -62,8 +62,10 @@ def frame(text: str) -> Frame:
     taking = list(_taking_part(sentence))
     words, before = tuple(word for _, word in taking), tuple(_preposition(sentence, at) for at, _ in taking)
     persons = frozenset(filter(None, (person(word) for word in sentence.words)))
-    chinese = sentence.language == "zh"
-    past, passive = (_aspect(compared), "被" in compared) if chinese else (_tense(compared), _is_passive(sentence))
+    if sentence.language == "zh":
+        past, passive = _aspect(compared), _CHINESE_PASSIVE.search(compared) is not None
+    else:
+        past, passive = _tense(compared), _is_passive(sentence)
     light = tuple(word for word in sentence.words if word.kind in (WORD, FILLER) and is_small(word))
     return Frame(sentence, _hard(sentence, text), words, light, before, persons, past, passive)
 
@@ -246,7 +248,10 @@ def _tense(text: str) -> str:
     return "done" if _IS_DONE.search(text) else ""
 
 
-_IS_DONE = re.compile(r"\b(?:is|are|'s|'re) (?:\w+ly )?(?:written|built|made|painted|founded|designed)\b", re.IGNORECASE)
+_CHINESE_PASSIVE = re.compile("被|由(?!于)")
+_IS_DONE = re.compile(
+    r"\b(?:is|are|'s|'re) (?:\w+ly )?(?:written|built|made|painted|founded|designed)\b", re.IGNORECASE
+)
 _PRESENT = frozenset("is are am be being get gets i'm it's he's she's they're we're".split())
 _DETERMINERS = frozenset("the a an my our his her their your".split())
 _NO_VERBS = lexicon.words("en", "participles") - frozenset("moved died founded".split()) | frozenset(

@@ -48,14 +48,22 @@ class Points:
 _BITS = 240
 
 
-def masks(one: Points) -> tuple[int, int]:
+Bits = tuple[int, int]
+
+
+def masks(sentence: Sentence) -> Bits:
     """The words of a subject and all words of a claim, as bits.
 
     Two claims, of which neither has a bit of its subject among the words of the other, never clash.
     """
-    anything = (1 << _BITS) - 1
-    everything = _mask((*one.stems, *one.keys)) or anything
-    return (anything if one.chinese or one.limits else _mask(one.subject) or anything), everything
+    words = [word for word in sentence.words if word.kind in COST]
+    everything = _mask(each for word in words for each in (word.stem, word.key)) or _ALL
+    if sentence.language == "zh" or "only" in sentence.flags:
+        return _ALL, _ALL
+    return _mask(each for word in words if _names_subject(word) for each in (word.stem, word.key)) or _ALL, everything
+
+
+_ALL = (1 << _BITS) - 1
 
 
 def _mask(words: Iterable[str]) -> int:

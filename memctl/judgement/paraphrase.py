@@ -93,8 +93,7 @@ def _has_one_alone(one: Frame, other: Frame) -> bool:
     keys = {word.key for word in other.words}
     others = (*other.words, *other.light)
     return any(
-        word.key not in keys and not _may_stand_alone(word) and not may_have_partner(word, others)
-        for word in one.words
+        word.key not in keys and not _may_stand_alone(word) and not may_have_partner(word, others) for word in one.words
     )
 
 

@@ -363,6 +363,7 @@ def _of_words() -> dict[str, list[int]]:
 @cache
 def _hint() -> re.Pattern[str]:
     """What any quantity holds; most clauses hold none, and looking once is cheaper than looking for each kind."""
-    named = (*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon", "midday", "half", "quarter", "one")
+    months = (month[:3] for month in MONTHS)
+    named = (*WEEKDAYS, *months, *NUMBER_WORDS, "midnight", "noon", "midday", "half", "quarter", "one")
     words = rf"\d|[{_HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{'|'.join(named)})"
     return re.compile(words, re.IGNORECASE)

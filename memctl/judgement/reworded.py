@@ -87,11 +87,15 @@ def _tells(word: Word) -> bool:
     return word.kind in (WORD, NAME) and not says_little(word)
 
 
+def _unmeasured(side: Frame, alone: Places) -> tuple[Word, ...]:
+    return tuple(w for at in alone if not _names_amount(w := side.words[at]))
+
+
 def _only_one(one: Frame, left: Places, other: Frame, right: Places, differing: Counter[str]) -> Slots | None:
     """What each says is the only one, where nothing else differs."""
     if not all("only" in each.sentence.flags for each in (one, other)):
         return None
-    slots = tuple(tuple(w for at in alone if not _names_amount(w := side.words[at])) for side, alone in ((one, left), (other, right)))
+    slots = _unmeasured(one, left), _unmeasured(other, right)
     named = all(len(slot) == 1 and slot[0].kind in (WORD, NAME) and not slot[0].subject for slot in slots)
     return slots if named and all(key.startswith("only ") for key in differing) else None
 

@@ -274,7 +274,7 @@ def _chinese(text: str, held: list[Quantity]) -> list[Word]:
         if match["place"]:
             found.append(_measured(held[ord(match[0]) - PLACE]))
         elif match["latin"]:
-            found.append(_word(match[0], match[0].lower(), True, False))
+            found.append(_word(match[0], match[0].lower(), True, False, True))
         else:
             found += [_chinese_word(word) for word in segments(match[0])]
     verb = next((at for at, word in enumerate(found) if _begins_predicate(word, at, found)), len(found) - 1)

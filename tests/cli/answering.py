@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import gc
 import os
 import select
 import signal
@@ -81,6 +82,7 @@ def _main(address: str, modules: Sequence[str]) -> None:
     listener.bind(address)
     listener.listen()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    gc.freeze()  # a child that looked through all of this for garbage would copy it
     os.write(1, b"ready")
     while select.select([listener, 0], [], [])[0] == [listener]:  # until the tests, and so this pipe, end
         connection, _ = listener.accept()
