@@ -12,12 +12,23 @@ from memctl.core.text.terms import terms
 
 USER, ASSISTANT = ("user", "human"), ("assistant", "ai", "agent", "bot")
 
+_GOOD = (
+    r"(?:best|good|great|nice|better|ideal|perfect|right|suitable|excellent|effective|efficient|easy|fun|healthy|safe|cheap|"
+    r"top|popular|interesting|affordable|relaxing|practical|recommended|must-\w+|most \w+)"
+)
 _ADVICE = (
-    r"\b(?:suggest|recommend|advise|advice|should|would you|can you|could you|help me|how (?:can|do|could) i|"
-    r"what .* do i|tell me|(?:what|which|where|when|how) (?:could|can|shall|to)|(?:any|some) (?:ideas?|tips?)|"
+    r"\b(?:suggest|recommend|advise|advice|should|would you|can you|could you|help me|how (?:can|do|could|might) (?:i|we)|"
+    r"what .* do i|tell me|(?:what|which|where|when|how) (?:could|can|shall|to)|"
+    r"(?:any|some|your|need|want|have|for) (?:\w+ ){0,3}?(?:ideas?|tips?|suggestions?|recommendations?)|"
     r"plan (?:a|an|my|our|the)|looking for)\b"
+    rf"|\bwhat(?:'s| is| are| would be| could be)(?: the| a| an| some| one of| some of)* (?:\w+ ){{0,2}}?{_GOOD}\b"
+    r"|^(?!.*\b(?:did|was|were|has|have|had|he|she|his|her|their|they)\b).*\bwhat are some (?!of\b)"
+    r"|^(?:please )?(?:find|pick|choose|design|organi[sz]e|draft|create)\b"
     r"|建议|推荐|应该|怎么|如何|帮我|能不能|可不可以|可以.*吗|要不要|比较好|什么好|合适|什么时候|哪里|哪儿|哪家|哪个"
 )
+"""A request: for advice, for things of some value ("what is the best …"), for some of many ("what are some …", but not
+of what somebody has or did), or for a choice."""
+
 _SAID_BY_ASSISTANT = (
     r"\b(?:did|have|had) you\b|\byou(?:'ve| have| had)? (?:recommended|suggested|said|advised|mentioned|explained|"
     r"proposed|told|gave|provided|listed|wrote)\b|你(?:之前|上次|刚才|曾经|曾)?(?:说过?|建议|推荐|提到|讲过?|告诉)"
