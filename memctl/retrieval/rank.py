@@ -129,8 +129,8 @@ SPEAKER_SHARE, DATE_SHARE = 0.15, 0.1
 """Added to a message, as a share of its score, if the question names its speaker or its day."""
 
 WISH = 0.3
-"""Added to a standing wish or trait if advice is asked for, together with its vector part again instead of its lexical
-part: it has few words in common with the requests it matters for, and those are of any request."""
+"""Added to a standing wish or trait if advice is asked for, together with its vector part once more: the request that it
+matters for seldom has its words, so its meaning must count for both."""
 
 
 def leaders(signals: Mapping[int, Signals]) -> list[int]:
@@ -192,7 +192,7 @@ def with_cues(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cue
 
 
 def _wished(parts: Signals) -> float:
-    return max(0.0, WISH + parts.vector - parts.lexical)
+    return WISH + parts.vector
 
 
 def most(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cues: Cues) -> float:
