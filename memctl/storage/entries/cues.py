@@ -19,7 +19,7 @@ _STANDING = (
 )
 """Standing instructions and preferences."""
 
-_WHO = r"(?:(?<!do )(?<!can )(?<!should )\b(?:i|we)|\bmy (?:wife|husband|partner|son|daughter|family|kids?|children))"
+_WHO = r"\b(?:(?:i|we)(?<!do i)(?<!do we)(?<!can i)|my (?:wife|husband|partner|son|daughter|family|kids?|children))"
 _HOW = r"(?: (?:\w+ly|do|does|will|just|simply|only|always|often|still|also|ever|much|quite|very|so|too))*?"
 _TASTE = (
     r"prefers?|hates?|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?|adores?"
@@ -50,12 +50,14 @@ _HAVING = (
     r"|fondness|soft spot|weakness for|interest in|disease|disorder|syndrome|disability|asthma|diabetes|epilepsy)"
 )
 _TRAIT = (
-    rf"{_WHO}{_HOW} (?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
-    rf"|(?:\b(?:i'm|we're|i am|we are)|{_WHO} is)(?: (?:\w+ly|not|just|also|still|very|so|too|quite|an?))*? {_BEING}\b"
-    rf"|{_WHO}(?: have| has|'ve) {_HAVING}\b"
-    rf"|{_WHO}{_HOW} finds? (?!out\b|time\b|it\b)(?:[\w'-]+ ){{1,6}}?(?:\w+(?:ing|ive|ous|ful|less|able|ible)|hard|difficult|dull)\b"
+    rf"{_WHO}(?:{_HOW} (?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
+    r"|finds? (?!out\b|time\b|it\b)(?:[\w'-]+ ){1,6}?(?:\w+(?:ing|ive|ous|ful|less|able|ible)|hard|difficult|dull)\b)"
+    rf"|(?:'m|'re| am| are| is)(?: (?:\w+ly|not|just|also|still|very|so|too|quite|an?))*? {_BEING}\b"
+    rf"|(?:'ve| have| has) {_HAVING}\b)"
     r"|\b(?:makes?|gives?|drives?|hurts?|upsets?|exhausts?|drains?|bothers?|annoys?|tires?|triggers?) (?:me|us|my)\b"
-    r"|我们?(?:一|从小|从来|从|都|也|很|太|最|更|特别|非常|一直|总是|平时|真的|比较|有点|实在)*"
+)
+_CHINESE_TRAIT = (
+    r"我们?(?:一|从小|从来|从|都|也|很|太|最|更|特别|非常|一直|总是|平时|真的|比较|有点|实在)*"
     r"(?:不(?!知|太?清楚)|怕|恐|爱|喜欢|讨厌|恨|坚持|对.{1,6}过敏|滴酒不沾|受不了|习惯|偏|宁|信不过|吃素)|让我|过敏|害怕"
 )
 """Tastes and habits of the user and their family, by classes of words after the first person: a verb of taste, a
@@ -92,9 +94,12 @@ def standing(memory: Memory, length: int) -> bool:
         return False
     if kinds.kind(memory.kind).lasting or _pattern(_STANDING, re.IGNORECASE).search(memory.content):
         return True
-    return (
-        length <= LONGEST_TRAIT and _pattern(_TRAIT, re.IGNORECASE).search(memory.content.replace("’", "'")) is not None
-    )
+    return length <= LONGEST_TRAIT and _is_trait(memory.content.replace("’", "'"))
+
+
+def _is_trait(text: str) -> bool:
+    chinese = not text.isascii() and _pattern(_CHINESE_TRAIT).search(text) is not None
+    return chinese or _pattern(_TRAIT, re.IGNORECASE).search(text) is not None
 
 
 def speaker(memory: Memory) -> str:
