@@ -129,8 +129,8 @@ SPEAKER_SHARE, DATE_SHARE = 0.15, 0.1
 """Added to a message, as a share of its score, if the question names its speaker or its day."""
 
 WISH = 0.3
-"""Added to a standing wish or trait if advice is asked for, together with its vector part once more: the request that it
-matters for seldom has its words, so its meaning must count for both."""
+"""Added to a standing wish or trait if advice is asked for, together with its vector part once more: it seldom has a
+word of the request that it matters for."""
 
 
 def leaders(signals: Mapping[int, Signals]) -> list[int]:

@@ -171,7 +171,12 @@ def test_a_request_is_embedded_by_its_subject(question: str, about: str):
 
 @pytest.mark.parametrize(
     "question",
-    ["What are some of Ann's hobbies?", "What are some changes she has made?", "What did Ben paint?", "Which gift came first?"],
+    [
+        "What are some of Ann's hobbies?",
+        "What are some changes she has made?",
+        "What did Ben paint?",
+        "Which gift came first?",
+    ],
 )
 def test_what_somebody_did_is_no_request(question: str):
     assert not cues_in(question, (), NOW).advice

@@ -22,32 +22,35 @@ _STANDING = (
 _WHO = r"\b(?:(?:i|we)(?<!do i)(?<!do we)(?<!can i)|my (?:wife|husband|partner|son|daughter|family|kids?|children))"
 _HOW = r"(?: (?:\w+ly|do|does|will|just|simply|only|always|often|still|also|ever|much|quite|very|so|too))*?"
 _TASTE = (
-    r"prefers?|hates?|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?|adores?"
-    r"|avoids?|refuses?|shuns?|abstains?|objects? to|opposes?|fears?|never(?! (?:want|had|been|have)\b)|learns? best"
-    r"|(?:steers?|stays?|keeps?) (?:clear|away)|gets? (?:dizzy|(?:sea|car)?sick|anxious|nervous)|gave up|quits?"
+    r"prefers?|hates?|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?"
+    r"|adores?|avoids?|refuses?|shuns?|abstains?|objects? to|opposes?|fears?|never(?! (?:want|had|been|have)\b)"
+    r"|learns? best|(?:steers?|stays?|keeps?) (?:clear|away)|gets? (?:dizzy|(?:sea|car)?sick|anxious|nervous)"
+    r"|gave up|quits?"
 )
 _NEGATED = (
-    r"(?:don't|do not|doesn't|does not)(?: \w+ly)? (?!(?:\w+ly|know|think|remember|recall|forget|mean|see|understand|get|want|"
-    r"need|wait|imagine|say|tell|hear|find|agree|mind|worry|blame|stop|seem|look|feel|have|let|expect|even|be)\b)\w+"
-    r"|(?:can't|cannot|can not|couldn't|won't|will not|must not|mustn't)(?: \w+ly)? (?:stand|bear|tolerate|abide|eat|drink|"
-    r"consume|digest|take|touch|wear|use|buy|own|sit|stay|sleep|fly|drive|swim|climb|lift|run|read|watch|do without)"
+    r"(?:don't|do not|doesn't|does not)(?: \w+ly)? (?!(?:\w+ly|know|think|remember|recall|forget|mean|see|understand|"
+    r"get|want|need|wait|imagine|say|tell|hear|find|agree|mind|worry|blame|stop|seem|look|feel|have|let|expect|even|be)\b)\w+"
+    r"|(?:can't|cannot|can not|couldn't|won't|will not|must not|mustn't)(?: \w+ly)? (?:stand|bear|tolerate|abide|eat|"
+    r"drink|consume|digest|take|touch|wear|use|buy|own|sit|stay|sleep|fly|drive|swim|climb|lift|run|read|watch|trust|"
+    r"do without)"
 )
 """A negated habit or ability. "I don't know" and the like say something of the moment, not of a habit."""
 
 _HABIT = (
     r"(?:only|exclusively) (?:eat|drink|consume|wear|use|buy|read|watch|play|fly|travel|stay|sleep|work|shop|cook|take|"
     r"train|ride|drive|trust|speak|order|book|rent|support)s?"
-    r"|(?:follows?|keeps?|observes?|adheres? to|lives? by|sticks? to|am on|'m on|is on|eats?|drinks?|buys?)"
+    r"|(?:follows?|keeps?|observes?|adheres? to|lives? by|sticks? to|eats?|drinks?|buys?)"
     r" (?:[\w-]+ ){0,3}(?:diets?|lifestyle|kosher|halal|sabbath|vegan|vegetarian|gluten-free|organic)"
 )
 _BEING = (
-    r"(?:allergic|[\w-]*intolerant|sensitive to|vegan|vegetarian|pescatarian|coeliac|celiac|diabetic|asthmatic|afraid|scared"
-    r"|terrified|frightened|averse|opposed|against|fond|keen|interested|into|picky|particular about|claustrophobic"
-    r"|an? (?:[\w-]+ ){0,3}(?:fan|lover|person|believer|eater|owl)|not an?)"
+    r"(?:allergic|[\w-]*intolerant|sensitive to|vegan|vegetarian|pescatarian|coeliac|celiac|diabetic|asthmatic|afraid"
+    r"|scared|terrified|frightened|averse|opposed|against|fond|keen|interested|into|picky|particular about"
+    r"|claustrophobic|on an? (?:[\w-]+ ){0,3}diet|an? (?:[\w-]+ ){0,3}(?:fan|lover|person|believer|eater|owl)|not an?)"
 )
 _HAVING = (
-    r"(?:[\w-]+ ){0,6}?(?:allergy|allergies|aversion|dislike|distaste|hatred|intolerance|sensitivity|phobia|fear|preference"
-    r"|fondness|soft spot|weakness for|interest in|disease|disorder|syndrome|disability|asthma|diabetes|epilepsy)"
+    r"(?:[\w-]+ ){0,6}?(?:allergy|allergies|aversion|dislike|distaste|hatred|intolerance|sensitivity|phobia|fear"
+    r"|preference|fondness|soft spot|weakness for|interest in|disease|disorder|syndrome|disability|asthma|diabetes"
+    r"|epilepsy)"
 )
 _TRAIT = (
     rf"{_WHO}(?:{_HOW} (?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
