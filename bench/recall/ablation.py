@@ -37,6 +37,7 @@ PARTS: Mapping[str, tuple[Change, ...]] = {
     "without the speaker who is meant": ((rank, "SPEAKER_SHARE", 0.0),),
     "without the days that are meant": ((rank, "DATE_SHARE", 0.0),),
     "without standing instructions": ((rank, "_wished", lambda parts: 0.0),),
+    "requests are embedded as a whole": ((answer, "subject", lambda question: ""),),
     "without any of these five": (
         (rank, "NEIGHBOUR_SHARE", 0.0),
         (rank, "ANSWER_SHARE", 0.0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -26,7 +26,7 @@ from memctl.core.searchable import dated, searchable
 from memctl.core.text.terms import similarity, terms
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
-from memctl.retrieval.cues import Cues, cues_in
+from memctl.retrieval.cues import Cues, cues_in, subject
 from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Recent, Retrieved
 from memctl.retrieval.route import domain, with_domain
@@ -108,10 +108,13 @@ def _recent(search: Search, recent: str) -> Recent | None:
 
 def _questions(query: Query, search: Search) -> Sequence[Question]:
     """The question without frequent words, if it has any; then the complete one, in case the first matches nothing."""
-    counts = search.term_counts(terms(query.text))
+    counts, about = search.term_counts(terms(query.text)), subject(query.text)
     frequent = retrieve.frequent(search, counts)
-    complete = retrieve.prepare(query.text, counts, search.total())
-    return (retrieve.prepare(query.text, counts, search.total(), frequent), complete) if frequent else (complete,)
+
+    def prepared(left_out: Collection[str]) -> Question:
+        return retrieve.prepare(query.text, counts, search.total(), left_out, about)
+
+    return (prepared(frequent), prepared(())) if frequent else (prepared(()),)
 
 
 def _answer(

@@ -12,12 +12,29 @@ from memctl.core.text.terms import terms
 
 USER, ASSISTANT = ("user", "human"), ("assistant", "ai", "agent", "bot")
 
-_ADVICE = (
-    r"\b(?:suggest|recommend|advise|advice|should|would you|can you|could you|help me|how (?:can|do|could) i|"
-    r"what .* do i|tell me|(?:what|which|where|when|how) (?:could|can|shall|to)|(?:any|some) (?:ideas?|tips?)|"
-    r"plan (?:a|an|my|our|the)|looking for)\b"
-    r"|建议|推荐|应该|怎么|如何|帮我|能不能|可不可以|可以.*吗|要不要|比较好|什么好|合适|什么时候|哪里|哪儿|哪家|哪个"
+_GOOD = r"best|better|good|great|nice|ideal|perfect|right|suitable|excellent|recommended|must-\w+"
+_OF_VALUE = (
+    rf"(?:{_GOOD}|effective|efficient|easy|fun|healthy|safe|cheap|top|popular|interesting|affordable|practical"
+    r"|most \w+)"
 )
+_SOUGHT = r"ideas?|tips?|suggestions?|recommendations?"
+_OTHERS = r"did|was|were|has|have|had|he|she|his|her|their|they"
+_REQUEST = (
+    r"\b(?:suggest|recommend|advise|advice|should|would you|can you|could you|help me"
+    r"|how (?:can|do|could|might) (?:i|we)|what(?= .{0,80} do i\b)|tell me"
+    r"|(?:what|which|where|when|how) (?:could|can|shall|to)"
+    rf"|plan (?:a|an|my|our|the)|looking for|(?:any|some|your|need|want|have|for)(?= (?:\w+ ){{0,3}}?(?:{_SOUGHT})\b)"
+    rf"|what are some(?! of\b)(?!.{{0,200}}\b(?:{_OTHERS})\b)"
+    rf"|(?:what|which)(?=(?:'s|(?: \w+){{0,3}}? (?:is|are|would be|could be))(?: the| a| an| some| one of| some of)* "
+    rf"(?:\w+ ){{0,2}}?{_OF_VALUE}\b))\b|^(?:please )?(?:find|pick|choose|design|organi[sz]e|draft|create)\b"
+    r"|建议|推荐|应该|怎么|如何|帮我|能不能|可不可以|可以(?=.{0,80}吗)|要不要|比较好|什么好|合适|什么时候|哪里|哪儿|哪家|哪个"
+)
+"""A request: for advice, for something of value ("what is the best …"), for some of many ("what are some …", but not of
+what others have or did), or for a choice."""
+
+_ASKING = rf"{_REQUEST}|\b(?:{_GOOD}|{_SOUGHT}|options?)\b"
+"""The words of a request that say nothing about its subject."""
+
 _SAID_BY_ASSISTANT = (
     r"\b(?:did|have|had) you\b|\byou(?:'ve| have| had)? (?:recommended|suggested|said|advised|mentioned|explained|"
     r"proposed|told|gave|provided|listed|wrote)\b|你(?:之前|上次|刚才|曾经|曾)?(?:说过?|建议|推荐|提到|讲过?|告诉)"
@@ -57,6 +74,16 @@ def _pattern(cues: str) -> re.Pattern[str]:
     return re.compile(cues, re.IGNORECASE)
 
 
+def asks_for_advice(question: str) -> bool:
+    """Whether a question asks for advice, ideas or a choice."""
+    return _pattern(_REQUEST).search(question.replace("’", "'")) is not None
+
+
+def subject(question: str) -> str:
+    """A request without the words that only ask for something; empty if the question is no request."""
+    return _pattern(_ASKING).sub(" ", question.replace("’", "'")).strip() if asks_for_advice(question) else ""
+
+
 def cues_in(question: str, speakers: Collection[str], now: datetime) -> Cues:
     """The cues in a question.
 
@@ -65,7 +92,7 @@ def cues_in(question: str, speakers: Collection[str], now: datetime) -> Cues:
         now: the present, for "last month" and the like.
     """
     plain = question.replace("’", "'")
-    return Cues(_pattern(_ADVICE).search(plain) is not None, _meant(plain, frozenset(speakers)), _time(plain, now))
+    return Cues(asks_for_advice(plain), _meant(plain, frozenset(speakers)), _time(plain, now))
 
 
 def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:

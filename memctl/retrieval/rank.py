@@ -128,9 +128,9 @@ SESSION_SHARE, OF_SESSION = 0.4, 2
 SPEAKER_SHARE, DATE_SHARE = 0.15, 0.1
 """Added to a message, as a share of its score, if the question names its speaker or its day."""
 
-WISH, WISH_SHARE, WISH_WORDS = 0.2, 0.6, 0.5
-"""Added to a standing wish or trait if advice is asked for: a constant, plus a share of its vector part, minus a share
-of its lexical part. It has few words in common with the questions it matters for, and those are of any request."""
+WISH = 0.3
+"""Added to a standing wish or trait if advice is asked for, together with its vector part once more: it seldom has a
+word of the request that it matters for."""
 
 
 def leaders(signals: Mapping[int, Signals]) -> list[int]:
@@ -192,7 +192,7 @@ def with_cues(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cue
 
 
 def _wished(parts: Signals) -> float:
-    return max(0.0, WISH + WISH_SHARE * parts.vector - WISH_WORDS * parts.lexical)
+    return WISH + parts.vector
 
 
 def most(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cues: Cues) -> float:

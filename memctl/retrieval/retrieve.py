@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import log1p
@@ -37,7 +37,7 @@ class Question:
 
     Args:
         words: its terms for full text, without stop words and frequent ones (but never none).
-        embedded: its text for the embedder, without frequent words.
+        embedded: its text for the embedder, without frequent words; of a request, only the words of its subject.
         weights: idf of each term.
         pieces: pieces of its words, for full text, if it is not in English.
     """
@@ -98,21 +98,28 @@ def _everywhere(parts: Sequence[tuple[int, int]]) -> bool:
     return bool(judged) and all(judged)
 
 
-def prepare(text: str, counts: Mapping[str, int], total: int, frequent: Collection[str] = ()) -> Question:
+def prepare(
+    text: str, counts: Mapping[str, int], total: int, frequent: Collection[str] = (), subject: str = ""
+) -> Question:
     """Prepare a question, without words that do not tell memories apart.
 
     Args:
         counts: in how many entries each term occurs.
         total: the number of entries.
         frequent: terms that are too frequent.
+        subject: of a request. Only its content words are embedded: a vector of all would be near to any other request.
     """
     words = list(dict.fromkeys(terms.terms(text)))
     content = _unless_empty([w for w in words if not is_stop(w)], words)
     rare = _unless_empty([w for w in content if w not in frequent], content)
-    kept = [w for w in text.split() if not (inside := terms.terms(w)) or any(t not in frequent for t in inside)]
-    embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if terms.terms(w)))) or text
+    chosen = _with_terms(subject, lambda term: term in rare) or _with_terms(text, lambda term: term not in frequent)
     weights = {word: _idf(counts.get(word, 0), total) for word in rare}
-    return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(terms.pieces(text))))
+    return Question(tuple(rare), " ".join(chosen) or text, weights, tuple(dict.fromkeys(terms.pieces(text))))
+
+
+def _with_terms(text: str, wanted: Callable[[str], bool]) -> list[str]:
+    """The words of a text with a wanted term, without the punctuation around them."""
+    return [word.strip(_EDGES) for word in text.split() if any(map(wanted, terms.terms(word)))]
 
 
 def rarest(question: Question, counts: Mapping[str, int]) -> Question:

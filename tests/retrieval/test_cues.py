@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from memctl import MemoryStore, open_store
 from memctl.core import dates
 from memctl.core.models import LAYER_MESSAGE, SUPERSEDED, Filters, Memory, Query
-from memctl.retrieval.cues import cues_in
+from memctl.retrieval.cues import cues_in, subject
+from memctl.retrieval.retrieve import prepare
 from memctl.storage.entries.cues import LONGEST_QUESTION, LONGEST_TRAIT, asks, speaker, standing
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -131,7 +132,10 @@ def test_a_standing_wish_counts_where_advice_is_wanted(store: MemoryStore):
 @pytest.mark.parametrize(
     "text",
     ["I am allergic to peanuts.", "We never eat after eight.", "My son hates the dark.", "Garlic gives me headaches.",
-     "I don’t really like jazz.", "我从来不吃香菜。", "花粉让我打喷嚏。"],
+     "I don’t really like jazz.", "我从来不吃香菜。", "花粉让我打喷嚏。", "I strictly follow a halal diet.",
+     "I have a severe nut allergy.", "My daughter has a strong aversion to needles.", "We only buy second-hand furniture.",
+     "I am firmly opposed to cloud storage.", "I find crowded places exhausting.", "We don't cook on Fridays.",
+     "I cannot digest raw onions.", "I'm not into horror films.", "I utterly despise early meetings."],
 )  # fmt: skip
 def test_a_trait_stands(text: str):
     assert standing(Memory("", text), 8)
@@ -139,9 +143,59 @@ def test_a_trait_stands(text: str):
     assert not standing(Memory("", text, layer=LAYER_MESSAGE, metadata={"role": "assistant"}), 8)
 
 
-@pytest.mark.parametrize("text", ["I'd love to see that film.", "The train was never late.", "我不知道他在哪里。"])
+@pytest.mark.parametrize(
+    "text",
+    ["I'd love to see that film.", "The train was never late.", "我不知道他在哪里。", "I've never been to Rome.",
+     "I don't know the way.", "I can't wait to see you.", "How do I find a reliable plumber?", "I love how you sing.",
+     "I have a severe cold.", "I don't really have time."],
+)  # fmt: skip
 def test_what_is_wanted_once_is_no_trait(text: str):
     assert not standing(Memory("", text), 8)
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("Can you recommend some good restaurants in Rome?", "restaurants Rome"),
+        ("What are some must-try dishes in Istanbul?", "dishes Istanbul"),
+        ("Which sweater would be a good gift?", "sweater gift"),
+        ("I'm off to Kyoto in June. Any ideas?", "Kyoto June"),
+        ("What's the best way to get to Leeds?", "way Leeds"),
+        ("去青岛旅行，推荐几家餐厅吧。", "去青岛旅行 几家餐厅吧"),
+    ],
+)
+def test_a_request_is_embedded_by_its_subject(question: str, about: str):
+    assert cues_in(question, (), NOW).advice
+    assert prepare(question, {}, 10, (), subject(question)).embedded == about
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are some of Ann's hobbies?",
+        "What are some changes she has made?",
+        "What did Ben paint?",
+        "Which gift came first?",
+    ],
+)
+def test_what_somebody_did_is_no_request(question: str):
+    assert not cues_in(question, (), NOW).advice
+    assert subject(question) == ""
+
+
+def test_a_pure_request_is_embedded_as_it_is():
+    assert prepare("Can you help me?", {}, 10, (), subject("Can you help me?")).embedded
+
+
+def test_a_wish_is_found_among_other_requests(store: MemoryStore):
+    """Their words, and the meaning of "Can you suggest some …", are those of the question; not those of the wish."""
+    store.add_many([Memory("", f"Can you suggest some good {what}?") for what in OTHERS])
+    store.add("I strictly follow a halal diet.")
+    found = texts(store, "Can you suggest some must-try dishes in Istanbul?", top=3)
+    assert "I strictly follow a halal diet." in found
+
+
+OTHERS = ("books", "films", "games", "shoes", "songs", "walks", "plants", "lamps", "bikes", "coats", "tents", "museums")
 
 
 def test_a_trait_that_shares_no_word_with_a_request_is_found(store: MemoryStore):

@@ -19,21 +19,53 @@ _STANDING = (
 )
 """Standing instructions and preferences."""
 
+_WHO = r"\b(?:(?:i|we)(?<!do i)(?<!do we)(?<!can i)|my (?:wife|husband|partner|son|daughter|family|kids?|children))"
+_HOW = r"(?: (?:\w+ly|do|does|will|just|simply|only|always|often|still|also|ever|much|quite|very|so|too))*?"
+_TASTE = (
+    r"prefers?|hates?|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?"
+    r"|adores?|avoids?|refuses?|shuns?|abstains?|objects? to|opposes?|fears?|never(?! (?:want|had|been|have)\b)"
+    r"|learns? best|(?:steers?|stays?|keeps?) (?:clear|away)|gets? (?:dizzy|(?:sea|car)?sick|anxious|nervous)"
+    r"|gave up|quits?"
+)
+_NEGATED = (
+    r"(?:don't|do not|doesn't|does not)(?: \w+ly)? (?!(?:\w+ly|know|think|remember|recall|forget|mean|see|understand|"
+    r"get|want|need|wait|imagine|say|tell|hear|find|agree|mind|worry|blame|stop|seem|look|feel|have|let|expect|even|be)\b)\w+"
+    r"|(?:can't|cannot|can not|couldn't|won't|will not|must not|mustn't)(?: \w+ly)? (?:stand|bear|tolerate|abide|eat|"
+    r"drink|consume|digest|take|touch|wear|use|buy|own|sit|stay|sleep|fly|drive|swim|climb|lift|run|read|watch|trust|"
+    r"do without)"
+)
+"""A negated habit or ability. "I don't know" and the like say something of the moment, not of a habit."""
+
+_HABIT = (
+    r"(?:only|exclusively) (?:eat|drink|consume|wear|use|buy|read|watch|play|fly|travel|stay|sleep|work|shop|cook|take|"
+    r"train|ride|drive|trust|speak|order|book|rent|support)s?"
+    r"|(?:follows?|keeps?|observes?|adheres? to|lives? by|sticks? to|eats?|drinks?|buys?)"
+    r" (?:[\w-]+ ){0,3}(?:diets?|lifestyle|kosher|halal|sabbath|vegan|vegetarian|gluten-free|organic)"
+)
+_BEING = (
+    r"(?:allergic|[\w-]*intolerant|sensitive to|vegan|vegetarian|pescatarian|coeliac|celiac|diabetic|asthmatic|afraid"
+    r"|scared|terrified|frightened|averse|opposed|against|fond|keen|interested|into|picky|particular about"
+    r"|claustrophobic|on an? (?:[\w-]+ ){0,3}diet|an? (?:[\w-]+ ){0,3}(?:fan|lover|person|believer|eater|owl)|not an?)"
+)
+_HAVING = (
+    r"(?:[\w-]+ ){0,6}?(?:allergy|allergies|aversion|dislike|distaste|hatred|intolerance|sensitivity|phobia|fear"
+    r"|preference|fondness|soft spot|weakness for|interest in|disease|disorder|syndrome|disability|asthma|diabetes"
+    r"|epilepsy)"
+)
 _TRAIT = (
-    r"(?:\b(?:i|we)(?:'m|'ve)?|\bmy (?:wife|husband|partner|son|daughter|family|kids?|children))"
-    r"(?: (?:am|have|do|really|truly|absolutely|just|simply|only|always|usually|generally|often|still|also|hardly|"
-    r"rarely|strongly|deeply|a|an|the|very|strict|severe|strong|huge|big))*"
-    r" (?:(?:can't|cannot|can not|couldn't|don't|do not|won't)(?: \w+)?"
-    r" (?:stand|bear|eat|drink|tolerate|sit|like|enjoy|trust|believe|own|wear|fly|drive|watch|read|use|care|do|go)"
-    r"|hates?|loathes?|detests?|dislikes?|loves?(?! (?:it|that|you)\b)|enjoys?|adores?|avoids?|refuses?|never"
-    r"|allergic|intolerant|vegan|vegetarian|afraid|scared|terrified|fan|fears?|phobia|aversion|allergy"
-    r"|gets? (?:dizzy|(?:sea)?sick|anxious|nervous)|learn best|gave up|quit|not an?)\b"
+    rf"{_WHO}(?:{_HOW} (?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
+    r"|finds? (?!out\b|time\b|it\b)(?:[\w'-]+ ){1,6}?(?:\w+(?:ing|ive|ous|ful|less|able|ible)|hard|difficult|dull)\b)"
+    rf"|(?:'m|'re| am| are| is)(?: (?:\w+ly|not|just|also|still|very|so|too|quite|an?))*? {_BEING}\b"
+    rf"|(?:'ve| have| has) {_HAVING}\b)"
     r"|\b(?:makes?|gives?|drives?|hurts?|upsets?|exhausts?|drains?|bothers?|annoys?|tires?|triggers?) (?:me|us|my)\b"
-    r"|我们?(?:一|从小|从来|从|都|也|很|太|最|更|特别|非常|一直|总是|平时|真的|比较|有点|实在)*"
+)
+_CHINESE_TRAIT = (
+    r"我们?(?:一|从小|从来|从|都|也|很|太|最|更|特别|非常|一直|总是|平时|真的|比较|有点|实在)*"
     r"(?:不(?!知|太?清楚)|怕|恐|爱|喜欢|讨厌|恨|坚持|对.{1,6}过敏|滴酒不沾|受不了|习惯|偏|宁|信不过|吃素)|让我|过敏|害怕"
 )
-"""Tastes and habits of the user and their family: a verb of taste or a negated habit after the first person, or what
-something does to them. "I'd love to" is a single wish and does not count."""
+"""Tastes and habits of the user and their family, by classes of words after the first person: a verb of taste, a
+negated or restricted habit, a way of living, an attitude, a disposition that one has, what one finds of something; or
+what something does to them. "I'd love to" is a single wish and does not count."""
 
 LONGEST_TRAIT = LONGEST_QUESTION
 _SPEAKER = r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S"
@@ -65,9 +97,12 @@ def standing(memory: Memory, length: int) -> bool:
         return False
     if kinds.kind(memory.kind).lasting or _pattern(_STANDING, re.IGNORECASE).search(memory.content):
         return True
-    return (
-        length <= LONGEST_TRAIT and _pattern(_TRAIT, re.IGNORECASE).search(memory.content.replace("’", "'")) is not None
-    )
+    return length <= LONGEST_TRAIT and _is_trait(memory.content.replace("’", "'"))
+
+
+def _is_trait(text: str) -> bool:
+    chinese = not text.isascii() and _pattern(_CHINESE_TRAIT).search(text) is not None
+    return chinese or _pattern(_TRAIT, re.IGNORECASE).search(text) is not None
 
 
 def speaker(memory: Memory) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 21
+VERSION = 22
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
