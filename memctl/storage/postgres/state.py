@@ -61,10 +61,15 @@ def opening(user: str) -> str:
 
 
 def locking(user: str, *, derived: bool = True) -> str:
-    """The statements that wait for the lock of a user, and read the state: to the end of the transaction nobody else
-    changes memories, nor what is derived (unless that lock is to be taken later)."""
+    """The statements that wait for the lock of a user, and read the state: nobody else changes memories to the end of the
+    transaction, nor what is derived (unless that lock is to be taken later).
+
+    The advisory lock is a queue: whoever came first has it next. The lock of the row alone excludes others for certain
+    (on several nodes of Citus, say), but may go to a latecomer.
+    """
+    queue = f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'memctl/{user}')}, 0))::text"
     row = f"SELECT FROM users WHERE user_id = {literal(user)} FOR UPDATE"
-    return f"{row}; {opening(user)}{' FOR UPDATE' if derived else ''}"
+    return f"{queue}; {row}; {opening(user)}{' FOR UPDATE' if derived else ''}"
 
 
 def opened(db: Database) -> State:
