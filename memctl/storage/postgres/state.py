@@ -61,8 +61,8 @@ def opening(user: str) -> str:
 
 
 def locking(user: str, *, derived: bool = True) -> str:
-    """The statements that wait for the lock of a user, and read the state: nobody else changes memories to the end of the
-    transaction, nor what is derived (unless that lock is to be taken later).
+    """The statements that wait for the lock of a user, and read the state: to the end of the transaction nobody else
+    changes memories, nor what is derived (unless that lock is to be taken later).
 
     The advisory lock is a queue: whoever came first has it next. The lock of the row alone excludes others for certain
     (on several nodes of Citus, say), but may go to a latecomer.
