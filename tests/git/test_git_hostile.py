@@ -272,7 +272,7 @@ def promised(*pairs: tuple[str, str]) -> Callable[[Trap], None]:
 def upkeep(trap: Trap) -> None:
     """Enough loose objects that git would tidy up after a commit."""
     hook_files("pre-auto-gc")(trap)
-    trap.set(("gc.auto", "1"))
+    trap.set(("gc.auto", "1"), ("gc.autoDetach", "false"))
     for number in range(3):
         trap.write(f".git/objects/17/{number:038x}", "")
 

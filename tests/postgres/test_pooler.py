@@ -139,7 +139,8 @@ def test_nothing_is_left_on_a_connection(pooled: str, environment: dict[str, str
     clients = [psycopg.connect(pooled, prepare_threshold=None) for _ in range(CONNECTIONS)]
     for client in clients:
         sql = """SELECT coalesce(current_setting('memctl.user', true), ''), current_setting('search_path'),
-            (SELECT count(*) FROM pg_prepared_statements), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')"""
+            (SELECT count(*) FROM pg_prepared_statements),
+            (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())"""
         assert client.execute(sql.encode()).fetchone() == ("", '"$user", public', 0, 0)
     for client in clients:
         client.close()
