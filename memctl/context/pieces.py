@@ -65,7 +65,7 @@ class Pieces:
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
         following = self._following(likely)
         likely += self._sharing(likely)
-        contradicting = self._contradicting(first)
+        contradicting = self._contradicting([*always, *(hit.memory for hit in rank.used(hits)), *profile])
         about = replace(about, later=corrections.later_ones(likely, following), contradicting=contradicting)
         placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(recalled, about), self._profile(profile, about)

@@ -182,6 +182,9 @@ LEAST_BYTES, MOST_BYTES = 20, 180
 WITH_RELEVANCE = 12
 """In each part, this many hits get a relevance, for which all of their words are read; all hits if it orders them."""
 
+MOST_OTHERS = 8 * WITH_RELEVANCE
+"""The memories, and the passages, to decode for a context: without a relevance, none of them answers the question."""
+
 
 def evidence(
     query: Query,
@@ -206,10 +209,11 @@ def evidence(
         ranking = _ranked(search, query, retrieved, weights.suited(question.foreign(weights.languages)), now)
         present = route_of(query.text).present
         decoded = replace(query, top=-(-query.top // DECODED))
-        hits, entries = _hits(search, decoded, ranking, weights, now, present, room)
+        others = None if weights.document else MOST_OTHERS
+        hits, entries = _hits(search, decoded, ranking, weights, now, present, room, others)
         messages = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
-        others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
-        ordered = rank.order([hit for hit in (*messages, *others) if hit.score > 0 and not known(hit)])
+        rest = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
+        ordered = rank.order([hit for hit in (*messages, *rest) if hit.score > 0 and not known(hit)])
         judged = _with_relevance(
             ordered, question, entries, weights, len(ordered) if weights.document else WITH_RELEVANCE
         )
@@ -273,15 +277,17 @@ def _hits(
     now: datetime,
     present: bool,
     most: float = inf,
+    others: int | None = None,
 ) -> tuple[list[Hit], dict[tuple[str, str], tuple[Candidate, Match]]]:
     """The best candidates decoded and scored, and where each comes from, by memory and matching file.
 
     Args:
         most: the bytes of messages to decode at most.
+        others: how many memories, and how many passages, to decode at most.
     """
     hits: list[Hit] = []
     entries: dict[tuple[str, str], tuple[Candidate, Match]] = {}
-    best = _shortlist(search, ranking, query.top)
+    best = _shortlist(search, ranking, query.top, others)
     subject = subject_of(query.text)
     past = ranking.cues.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
     for candidate, match in zip(best, search.matches([c.key for c in best]), strict=True):
@@ -317,19 +323,24 @@ def _ranked(search: Search, query: Query, retrieved: Retrieved, weights: rank.We
     return _Ranking(candidates, signals, origins, rank.most(signals, origins, cues), cues)
 
 
-def _shortlist(search: Search, ranking: _Ranking, top: int) -> list[Candidate]:
-    """The candidates to decode: the best of each part; of passages, a few of each document first."""
+def _shortlist(search: Search, ranking: _Ranking, top: int, others: int | None) -> list[Candidate]:
+    """The candidates to decode: the best of each part; of passages, a few of each document first.
+
+    Args:
+        others: how many memories, and how many passages, at most.
+    """
     score = {row: -sum(parts) for row, parts in ranking.signals.items()}
     best = sorted(ranking.candidates, key=lambda c: (score[c.key], c.key))
     wanted = max(DECODED * top, LEAST_DECODED)
+    fewer = wanted if others is None else min(wanted, others)
     if not (search.has(DOCUMENTS) or search.has(MESSAGES)):
-        return best[:wanted]
+        return best[:fewer]
     origins = ranking.origins
     parts: dict[str, list[Candidate]] = {DOCUMENTS: [], MESSAGES: [], MEMORIES: []}
     for candidate in best:
         parts[origins[candidate.key].part].append(candidate)
     passages = rank.spread(parts[DOCUMENTS], lambda c: origins[c.key].text_name, top)
-    return parts[MEMORIES][:wanted] + parts[MESSAGES][:wanted] + passages[:wanted]
+    return parts[MEMORIES][:fewer] + parts[MESSAGES][:wanted] + passages[:fewer]
 
 
 def _resolved(search: Search, match: Match) -> tuple[Memory, str]:
