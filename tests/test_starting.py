@@ -81,6 +81,14 @@ def test_the_version_imports_nothing_at_all() -> None:
     assert "typer" not in found
 
 
+def test_the_list_of_commands_imports_what_it_shows_alone() -> None:
+    """Each command is imported for its help, but nothing that it would need to run."""
+    found = {name for name in modules_after(COMMAND, "--help") if name.startswith("memctl.")}
+
+    assert {name.split(".")[1] for name in found} <= {"cli", "core", "errors", "present"}
+    assert not found & {"memctl.core.models", "memctl.core.formats"}
+
+
 # The parts of the store
 
 PARTS = [name for name, found in vars(MemoryStore).items() if isinstance(found, cached_property)]

@@ -1,4 +1,4 @@
-"""Drafts of edits: kept below `.memctl/` until they are applied, and opened in the user's editor."""
+"""Edits in an editor: a draft is kept below `.memctl/` until it is applied."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memctl.cli import local, progress, render
-from memctl.core.formats import reflections
+from memctl.core.formats import codec, reflections
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
+from memctl.memories import edits
 from memctl.storage.files import atomic, local_state
 
 if TYPE_CHECKING:
@@ -111,3 +112,69 @@ def _default_editor() -> str:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("there is no terminal to edit on", hint="Use --set FIELD=VALUE, or set EDITOR.")
     return "vi"
+
+
+EDITED, UNCHANGED = "edited", "unchanged"
+
+_HEAD = "# The record of {id}. Edit it and save; to change nothing, quit without saving.\n"
+
+
+def save(store: MemoryStore, before: Memory, after: Memory, allow_secret: bool = False) -> str:
+    """Write a changed record, unless nothing changed.
+
+    Raises:
+        ConflictError: another process changed it in the meantime.
+    """
+    if after == before:
+        return UNCHANGED
+    store.put(after, expected=before, allow_secret=allow_secret)
+    return EDITED
+
+
+def edit_record(store: MemoryStore, memory: Memory, allow_secret: bool = False) -> str:
+    """Open the record as YAML, and apply the draft's changes to the current record."""
+    draft = Draft.of(store, memory, ".yaml")
+    draft.start(_HEAD.format(id=memory.memory_id) + edits.to_yaml(memory))
+    draft.open()
+    wanted = draft.keeping(lambda: edits.from_yaml(_text(draft.path), memory, draft.path.name))
+    base = edits.from_yaml(draft.base_text() or "", memory, draft.base.name)
+    merged = draft.keeping(lambda: edits.merged(codec.encode(base), codec.encode(wanted), memory))
+    outcome: str = draft.keeping(lambda: save(store, memory, merged, allow_secret))
+    draft.discard()
+    return outcome
+
+
+def edit_reflection(store: MemoryStore, memory: Memory, allow_secret: bool = False) -> str:
+    """Open the reflection's Markdown; a record without a reflection gets one."""
+    before = store.engine.reflection_of(memory)
+    draft = Draft.of(store, memory, ".md")
+    draft.start(before.body if before else f"# {memory.title}\n")
+    draft.open()
+    body = draft.keeping(lambda: _markdown(draft.path))
+    base_text = draft.base_text() or ""
+    if not body.strip() or body.strip() == base_text.strip():
+        draft.discard()
+        return UNCHANGED
+    draft.keeping(
+        lambda: store.write_reflection(memory, body, expected=base_text if before else None, allow_secret=allow_secret)
+    )
+    draft.discard()
+    return EDITED
+
+
+def _markdown(path: Path) -> str:
+    """The text of a draft, including any front matter, which is merged into that of the file.
+
+    Raises:
+        InvalidDataError: not UTF-8, broken front matter, or conflict markers.
+    """
+    data = path.read_bytes()
+    reflections.parse(data, path.name)
+    return reflections.decode(data, path.name).lstrip("\n")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidDataError("is not valid UTF-8", path=path.name) from None

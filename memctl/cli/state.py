@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from memctl.cli import commands, options, render
 from memctl.cli.opening import opened
 from memctl.cli.options import DryRun
-from memctl.core.operations import INTENT
 from memctl.present import plain, reports
 
 if TYPE_CHECKING:
@@ -86,6 +85,7 @@ def _lines(entries: Sequence[Entry]) -> list[str]:
 
 
 def _ended_operation(entry: Entry) -> str:
+    from memctl.core.operations import INTENT
     from memctl.storage.files import journal
     from memctl.storage.files.local_state import OPERATIONS
 
@@ -94,6 +94,7 @@ def _ended_operation(entry: Entry) -> str:
 
 
 def _described(entry: Entry, finished: set[str] | None = None) -> str:
+    from memctl.core.operations import INTENT
     from memctl.storage.files import journal
     from memctl.storage.files.local_state import OPERATIONS
 

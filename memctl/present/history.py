@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.present import answer, plain
 from memctl.present.shapes import memory_json
-from memctl.storage.files.layout import path_of
 
 if TYPE_CHECKING:
     from memctl.core.operations import Operation
@@ -34,6 +33,8 @@ def operation_json(operation: Operation) -> dict[str, Any]:
 
 def undone_json(operation: Operation) -> dict[str, Any]:
     """An operation as `undo` and `redo` report it."""
+    from memctl.storage.files.layout import path_of
+
     return {
         "op": operation.op,
         "at": operation.at,
@@ -46,6 +47,7 @@ def undone_json(operation: Operation) -> dict[str, Any]:
 def touched(operation: Operation, most: int) -> str:
     """The first memories and messages that an operation touched; else its files or logs."""
     from memctl.history import past
+    from memctl.storage.files.layout import path_of
 
     names = [*(step.memory_id for step in operation.records), *past.messages(operation)]
     names = names or [path_of(text.name) for text in operation.texts]

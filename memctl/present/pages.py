@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from memctl.core.formats import codec
-from memctl.core.models import Memory, Reflection
 from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.core.kept import KeptMessage
     from memctl.core.messages import Message
+    from memctl.core.models import Memory, Reflection
     from memctl.purge.report import PurgeReport
 
 _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
@@ -19,6 +18,8 @@ _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 
 def memory_page(memory: Memory, reflection: Reflection | None, problem: str = "") -> Iterator[str]:
     """A memory in full: its text, its fields, its reflection."""
+    from memctl.core.formats import codec
+
     yield memory.memory_id
     for number, line in enumerate(memory.content.strip().splitlines()):
         yield f"  | {line}".rstrip() if number else f"  {line}"  # no line looks like a field
@@ -39,6 +40,8 @@ def memory_page(memory: Memory, reflection: Reflection | None, problem: str = ""
 
 
 def _field(value: object) -> str:
+    from memctl.core.formats import codec
+
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
