@@ -32,7 +32,7 @@ OURS, THEIRS = "ours", "theirs"
 
 NEWEST = "newest"
 
-_RAREST, _COMPARED = 8, 20
+_RAREST, _COMPARED = 8, 12
 """By how many of its words what a record may contradict is looked for, and how many memories are compared with it."""
 
 
