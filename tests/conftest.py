@@ -70,6 +70,13 @@ THOROUGH = TORTURE or bool(_CASES)
 SHARE = 1 if THOROUGH else 6
 """`make test` runs every so many-th case."""
 
+PATIENCE = 300.0
+"""Seconds to wait for another process or thread before it counts as hanging: never reached on a busy machine either."""
+
+GIT_STAYS = "[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"
+"""In git's configuration: its upkeep ends before the command that starts it. Else it would write into a repository that a
+test removes."""
+
 _REQUIRED = os.environ.get("MEMCTL_TEST_REQUIRE", "").split(",")
 
 _POSTGRES = os.environ.get("MEMCTL_TEST_POSTGRES", "")
@@ -169,6 +176,7 @@ def _no_test_touches_the_real_home(tmp_path_factory: pytest.TempPathFactory) -> 
             (root / folder).mkdir()
             patch.setenv(name, str(root / folder))
         patch.setenv("MEMCTL_STORE", str(root / "store"))
+        (root / "home" / ".gitconfig").write_text(GIT_STAYS)
         yield
 
 
@@ -266,7 +274,7 @@ def own_server() -> Iterator[Server]:
     Databases(made.address("postgres")).prepare("own")
     yield made
     made.stop("immediate")
-    process.wait(30)
+    process.wait(PATIENCE)
     shutil.rmtree(folder, ignore_errors=True)
 
 

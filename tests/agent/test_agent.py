@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import same_as_rebuilt
+from conftest import PATIENCE, same_as_rebuilt
 from failing.nursery import die, in_a_fork
 
 from memctl import MemoryStore, open_store
@@ -33,7 +33,11 @@ def contents(store: MemoryStore, kind: str = "") -> list[str]:
 
 def test_the_example_runs_and_remembers():
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "agent_loop.py"], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, ROOT / "examples" / "agent_loop.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
     )
     assert "agent: From Wednesday." in done.stdout
     assert "I remember: From Wednesday; prefer short answers." in done.stdout

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import cases, forget_progress, same_as_rebuilt
+from conftest import PATIENCE, cases, forget_progress, same_as_rebuilt
 from failing.nursery import in_a_fork, watched
 from hypothesis import given
 from hypothesis import strategies as st
@@ -644,7 +644,7 @@ def test_two_processes_on_one_session_lose_nothing(tmp_path):
     (root / "memctl.yaml").write_text("model: none\nconversation_turns: 12\n")
     open_store(root, user="alice", create=True).close()
     both = [subprocess.Popen([sys.executable, "-c", ADDER, str(root), name]) for name in ("Ada", "Bob")]
-    assert [process.wait(60) for process in both] == [0, 0]
+    assert [process.wait(PATIENCE) for process in both] == [0, 0]
     store = open_store(root, user="alice")
     held = [message.text for message in store.sessions.conversation("shared").get() if not message.is_summary]
     waiting = [m for path in queued(store) for m in json.loads(path.read_text())["messages"]]
