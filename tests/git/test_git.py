@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture(autouse=True)
-def _a_git_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def git_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No configuration of the machine's, no repository around the tests, and always the same author and time zone."""
     settings = tmp_path_factory.getbasetemp() / "gitconfig"
     settings.write_text(GIT_STAYS)
