@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import apsw
 
@@ -79,7 +79,10 @@ class Nursery:
         assert killed or answer["status"] == 0, answer
         return killed, answer["said"]
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait()

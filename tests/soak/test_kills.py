@@ -196,9 +196,8 @@ def others(tale: Tale) -> None:
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery(__file__)
-    yield found
-    found.close()
+    with Nursery(__file__) as found:
+        yield found
 
 
 def new_tale(nursery: Nursery, root: Path, seed: int) -> Tale:

@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled
+from failing.changes import environment, opened
 from failing.commands import OUTPUT, serve_commands
 from failing.nursery import Nursery
 
-from memctl import MemoryStore, open_store
+from memctl import MemoryStore
 from memctl.core.models import Memory
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
@@ -36,10 +37,6 @@ KILLS = 400 if TORTURE else 2
 _KEPT = [Memory(f"kept{n:02}", f"Alice keeps thing {n}.", created_at=NOW - timedelta(days=9)) for n in range(KEPT)]
 _GONE = [Memory(f"gone{n:02}", f"Bob had {WORD} {n}.", created_at=NOW - timedelta(days=8)) for n in range(GONE)]
 _IDS = [memory.memory_id for memory in _GONE]
-
-
-def opened(root: Path, *, create: bool = False) -> MemoryStore:
-    return open_store(root, "alice", create=create, environment={"XDG_CACHE_HOME": str(root / "cache")})
 
 
 # Commands that remove twenty of the forty-five, and what comes before them
@@ -97,9 +94,8 @@ ALLOWED = {0, 1}
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery(__file__)
-    yield found
-    found.close()
+    with Nursery(__file__) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +108,7 @@ def templates() -> Iterator[Path]:
         (root / "memctl.yaml").write_text("model: none\n")
         (root / "lines.jsonl").write_text('{"text": "Clara plays chess", "id": "1"}\n')
         (root / "notes.md").write_text("# Notes\n\nWords.\n")
-        with opened(root, create=True) as store:
+        with opened(root) as store:
             prepare(store)
     yield folder
     shutil.rmtree(folder)
@@ -129,7 +125,7 @@ def run(nursery: Nursery, root: Path, line: tuple[str, ...], **order: Any) -> tu
 
 def _environment(root: Path) -> dict[str, str]:
     store = {"MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", "MEMCTL_NOW": "2026-06-01T12:00:00Z"}
-    home = {signing.KEY_VARIABLE: str(signing.key_file()), "XDG_CACHE_HOME": str(root / "cache"), "HOME": str(root)}
+    home = {signing.KEY_VARIABLE: str(signing.key_file()), **environment(root), "HOME": str(root)}
     return {**store, **home, "TYPER_USE_RICH": "0"}
 
 
