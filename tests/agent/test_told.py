@@ -161,8 +161,14 @@ def test_r8_a_model_that_does_not_answer_blocks_no_message(tmp_path: Path) -> No
     root = tmp_path / "store"
     root.mkdir()
     url = f"http://127.0.0.1:{server.server_port}/v1"
-    (root / "memctl.yaml").write_text("conversation_messages: 4\ncontext_tokens: 1000\nllm_timeout: 600\n")
-    key = {**os.environ, "MEMCTL_LLM": "openai:tiny", "MEMCTL_LLM_URL": url, "XDG_CACHE_HOME": str(tmp_path)}
+    (root / "memctl.yaml").write_text("conversation_messages: 4\ncontext_tokens: 1000\n")
+    key = {
+        **os.environ,
+        "MEMCTL_LLM": "openai:tiny",
+        "MEMCTL_LLM_URL": url,
+        "MEMCTL_LLM_TIMEOUT": "600",
+        "XDG_CACHE_HOME": str(tmp_path),
+    }
     try:
         with open_store(root, "alice", create=True, environment=key) as store, AgentMemory(store) as memory:
             for number in range(60):

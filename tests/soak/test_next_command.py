@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled
-from failing.changes import environment, opened
+from failing.changes import environment
 from failing.commands import OUTPUT, serve_commands
 from failing.nursery import Nursery
 
-from memctl import MemoryStore
+from memctl import MemoryStore, open_store
 from memctl.core.models import Memory
 from memctl.doctor import codes
 from memctl.doctor.examining import examine
@@ -37,6 +37,10 @@ KILLS = 400 if TORTURE else 2
 _KEPT = [Memory(f"kept{n:02}", f"Alice keeps thing {n}.", created_at=NOW - timedelta(days=9)) for n in range(KEPT)]
 _GONE = [Memory(f"gone{n:02}", f"Bob had {WORD} {n}.", created_at=NOW - timedelta(days=8)) for n in range(GONE)]
 _IDS = [memory.memory_id for memory in _GONE]
+
+
+def opened(root: Path, *, create: bool = False) -> MemoryStore:
+    return open_store(root, "alice", create=create, environment=environment(root))
 
 
 # Commands that remove twenty of the forty-five, and what comes before them
@@ -108,7 +112,7 @@ def templates() -> Iterator[Path]:
         (root / "memctl.yaml").write_text("model: none\n")
         (root / "lines.jsonl").write_text('{"text": "Clara plays chess", "id": "1"}\n')
         (root / "notes.md").write_text("# Notes\n\nWords.\n")
-        with opened(root) as store:
+        with opened(root, create=True) as store:
             prepare(store)
     yield folder
     shutil.rmtree(folder)
