@@ -171,7 +171,7 @@ def test_r8_a_model_that_does_not_answer_blocks_no_message(tmp_path: Path) -> No
     }
     try:
         with open_store(root, "alice", create=True, environment=key) as store, AgentMemory(store) as memory:
-            for number in range(60):
+            for number in range(20):
                 memory.on_user_message(f"Message {number}: " + "the heron is grey and the otter is brown. " * 10)
                 memory.on_assistant_message("Noted.")
             assert asked_for.wait(PATIENCE), "the model was asked"
