@@ -521,6 +521,23 @@ def test_idle_sessions_end(store):
     assert len(episodes(store)) == 1
 
 
+def test_maintenance_goes_on_where_another_process_ends_a_session(store, monkeypatch):
+    for name in ("a", "b"):
+        store.sessions.conversation(name).add("Hello", now=NOW)
+    sessions, other = store.engine.storage.sessions, store.clone()
+    ended, load = [], sessions.load
+
+    def load_what_is_just_ended(name):
+        ended.extend([other.sessions.end(name, now=NOW).session_id] if name == "a" else [])
+        return load(name)
+
+    monkeypatch.setattr(sessions, "load", load_what_is_just_ended)
+    assert store.maintain(now=NOW)[0].name == "sessions"
+    other.close()
+    assert ended == ["a"]
+    assert store.sessions.ids() == ["b"]
+
+
 def test_a_session_that_begins_ends_idle_ones(store):
     talk(store, "old")
     store.sessions.conversation("new").add("hi", now=NOW + timedelta(hours=1))
