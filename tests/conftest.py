@@ -28,7 +28,7 @@ from databases import shared as shared_server
 from hypothesis import HealthCheck, settings
 
 import memctl
-from memctl import MemoryStore, open_store
+from memctl import MemoryStore, background, open_store
 from memctl.core.formats import document
 from memctl.storage.files import signing
 from memctl.storage.folder import embedding, sync
@@ -177,6 +177,7 @@ def _no_test_touches_the_real_home(tmp_path_factory: pytest.TempPathFactory) -> 
             patch.setenv(name, str(root / folder))
         patch.setenv("MEMCTL_STORE", str(root / "store"))
         (root / "home" / ".gitconfig").write_text(GIT_STAYS)
+        patch.setattr(background, "CLOSING", PATIENCE)  # what was left to a thread is done when a test looks
         yield
 
 
