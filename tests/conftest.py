@@ -28,7 +28,7 @@ from databases import shared as shared_server
 from hypothesis import HealthCheck, settings
 
 import memctl
-from memctl import MemoryStore, open_store
+from memctl import MemoryStore, background, open_store
 from memctl.core.formats import document
 from memctl.storage.files import signing
 from memctl.storage.folder import embedding, sync
@@ -69,6 +69,13 @@ THOROUGH = TORTURE or bool(_CASES)
 
 SHARE = 1 if THOROUGH else 6
 """`make test` runs every so many-th case."""
+
+PATIENCE = 300.0
+"""Seconds to wait for another process or thread before it counts as hanging: never reached on a busy machine either."""
+
+GIT_STAYS = "[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"
+"""In git's configuration: its upkeep ends before the command that starts it. Else it would write into a repository that a
+test removes."""
 
 _REQUIRED = os.environ.get("MEMCTL_TEST_REQUIRE", "").split(",")
 
@@ -169,6 +176,8 @@ def _no_test_touches_the_real_home(tmp_path_factory: pytest.TempPathFactory) -> 
             (root / folder).mkdir()
             patch.setenv(name, str(root / folder))
         patch.setenv("MEMCTL_STORE", str(root / "store"))
+        (root / "home" / ".gitconfig").write_text(GIT_STAYS)
+        patch.setattr(background, "CLOSING", PATIENCE)  # what was left to a thread is done when a test looks
         yield
 
 
@@ -266,7 +275,7 @@ def own_server() -> Iterator[Server]:
     Databases(made.address("postgres")).prepare("own")
     yield made
     made.stop("immediate")
-    process.wait(30)
+    process.wait(PATIENCE)
     shutil.rmtree(folder, ignore_errors=True)
 
 

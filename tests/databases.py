@@ -29,7 +29,7 @@ OWNER, PROGRAM = "memctl_owner", "memctl_program"
 """Who owns the tables in a test, and as whom memctl uses them."""
 
 _SETTINGS = {
-    "listen_addresses": "", "fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "200",
+    "listen_addresses": "", "fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "500",
     "log_min_messages": "fatal", "autovacuum_naptime": "1min",
 }  # fmt: skip
 """A power cut is not tested here: what a process has written, the system keeps when the process is killed."""

@@ -32,7 +32,7 @@ def alike(one: Sentence, other: Sentence) -> bool:
     a, b = frame(one.text), frame(other.text)
     if a.hard != b.hard or not _at_one_time(a, b) or max(len(a.words), len(b.words)) > MOST or not persons_agree(a, b):
         return False
-    if _has_one_alone(a, b) or _has_one_alone(b, a):
+    if has_one_alone(a, b) or has_one_alone(b, a):
         return False
     pairs, left, right = paired(a, b)
     nothing = says_nothing(a, left, b), says_nothing(b, right, a)
@@ -88,7 +88,7 @@ def blocks(sentence: Sentence) -> frozenset[str]:
 # Partners
 
 
-def _has_one_alone(one: Frame, other: Frame) -> bool:
+def has_one_alone(one: Frame, other: Frame) -> bool:
     """Whether a word certainly has no partner and tells something: most sentences have one, and to look is cheap."""
     keys = {word.key for word in other.words}
     others = (*other.words, *other.light)

@@ -11,7 +11,7 @@ from memctl.core import kept as rules
 from memctl.core import times
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
-from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError
+from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError, NotFoundError
 from memctl.sessions.compacting import Compacting
 from memctl.sessions.learning import Learned, Learning
 from memctl.sessions.state import MEMORY, in_run, is_needed, messages_of, with_messages
@@ -139,6 +139,8 @@ class Sessions(Compacting, Learning):
                 if session.own and self.is_over(messages_of(session)):
                     compacted[session_id], model_notes = self.compact(session_id, use_model=use_model, now=now)
                     notes += model_notes
+            except NotFoundError:
+                continue  # another process has ended it meanwhile
             except (InvalidDataError, LockedError) as problem:
                 notes.append(f"{session_id}: {problem.message}")
         self._storage.clear_temporary()

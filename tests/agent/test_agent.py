@@ -6,11 +6,12 @@ import asyncio
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import same_as_rebuilt
+from conftest import PATIENCE, same_as_rebuilt
 from failing.nursery import die, in_a_fork
 
 from memctl import MemoryStore, open_store
@@ -33,7 +34,11 @@ def contents(store: MemoryStore, kind: str = "") -> list[str]:
 
 def test_the_example_runs_and_remembers():
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "agent_loop.py"], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, ROOT / "examples" / "agent_loop.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
     )
     assert "agent: From Wednesday." in done.stdout
     assert "I remember: From Wednesday; prefer short answers." in done.stdout
@@ -113,8 +118,9 @@ def test_tools_and_the_task(store: MemoryStore):
 
 
 def said_in_mode(store: MemoryStore, mode: str) -> None:
+    store.engine.settings = replace(store.settings, conversation_messages=12, conversation_keep_last=4)
     with AgentMemory(store, mode=mode, background=False, session_id=mode) as memory:
-        for number in range(60):  # more than the window holds
+        for number in range(12):  # twice what the window holds
             memory.on_user_message(f"I live in Porto. My cat is called Miso. Thing {number} happened yesterday.")
             memory.on_assistant_message(f"Noted, {number}.")
         memory.on_session_end()

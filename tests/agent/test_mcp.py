@@ -21,7 +21,7 @@ import anyio
 import httpx2
 import pytest
 from cli.answering import program
-from conftest import TORTURE, left_over, same_as_rebuilt, tracked, write_by_hand
+from conftest import PATIENCE, TORTURE, left_over, same_as_rebuilt, tracked, write_by_hand
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
@@ -114,7 +114,7 @@ class Served:
     async def client(self, mode: str = "auto") -> AsyncIterator[Client]:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=60) as http,
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
         ):
             yield client
@@ -127,7 +127,7 @@ class Served:
             "Accept": "application/json, text/event-stream",
         }
         chosen = {name.replace("_", "-"): value for name, value in {**usual, **headers}.items() if value}
-        return httpx2.post(self.url, content=body, headers=chosen, timeout=30)
+        return httpx2.post(self.url, content=body, headers=chosen, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -538,7 +538,7 @@ class Pipes:
 
     def end(self) -> tuple[int, str]:
         """Close the pipes; the exit code and what was said on standard error."""
-        _, told = self.process.communicate(timeout=60)
+        _, told = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, told.decode()
 
 
@@ -608,7 +608,7 @@ def test_a_server_that_is_killed_loses_nothing_it_acknowledged(
     pipes.say(*(calling(n, "record_to_memory", thinking="", content=[f"Thing {n}"]) for n in range(2, 32)))
     heard = [pipes.hear() for _ in range(3)]
     pipes.process.send_signal(number)
-    assert pipes.process.wait(timeout=20) == -number
+    assert pipes.process.wait(timeout=PATIENCE) == -number
     pipes.end()
     kept = {memory.memory_id for memory in stores["alice"].all()}
     assert {message["result"]["content"][0]["text"].split(": ")[1].partition(";")[0] for message in heard} <= kept
@@ -637,7 +637,7 @@ def test_http_clients_that_die_in_the_middle(stores: Mapping[str, MemoryStore], 
     run(work)
     assert served.process.poll() is None
     served.process.terminate()  # what was sent may still be carried out
-    served.process.wait(timeout=30)
+    served.process.wait(timeout=PATIENCE)
     assert {m.content for m in stores["alice"].all()} >= {"Still here"}
     same_as_rebuilt(stores["alice"])
 
@@ -707,4 +707,4 @@ def test_a_client_that_goes_in_the_middle_of_a_body_prints_nothing(
     assert served.post(json.dumps(HELLO).encode()).status_code == 200
 
     served.process.terminate()
-    assert served.process.communicate(timeout=30)[1] == ""
+    assert served.process.communicate(timeout=PATIENCE)[1] == ""

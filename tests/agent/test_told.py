@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from cli.answering import program
+from conftest import PATIENCE
 
 from memctl import MemoryStore, open_store
 from memctl.agent.memory import AgentMemory
@@ -54,7 +55,9 @@ def memctl(store: MemoryStore, *arguments: str) -> str:
     """What a command prints."""
     call = [program(), *arguments]
     place = {"MEMCTL_STORE": str(store.folder.root.parent), "MEMCTL_USER": "alice"}
-    done = subprocess.run(call, env={**os.environ, **place}, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        call, env={**os.environ, **place}, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -145,7 +148,7 @@ def test_r8_a_model_that_does_not_answer_blocks_no_message(tmp_path: Path) -> No
 
         def do_POST(self) -> None:
             asked_for.set()
-            if not said.wait(20):
+            if not said.wait(PATIENCE):
                 waited_for.set()
                 said.set()
             self.send_error(500)
@@ -159,13 +162,19 @@ def test_r8_a_model_that_does_not_answer_blocks_no_message(tmp_path: Path) -> No
     root.mkdir()
     url = f"http://127.0.0.1:{server.server_port}/v1"
     (root / "memctl.yaml").write_text("conversation_messages: 4\ncontext_tokens: 1000\n")
-    key = {**os.environ, "MEMCTL_LLM": "openai:tiny", "MEMCTL_LLM_URL": url, "XDG_CACHE_HOME": str(tmp_path)}
+    key = {
+        **os.environ,
+        "MEMCTL_LLM": "openai:tiny",
+        "MEMCTL_LLM_URL": url,
+        "MEMCTL_LLM_TIMEOUT": "600",
+        "XDG_CACHE_HOME": str(tmp_path),
+    }
     try:
         with open_store(root, "alice", create=True, environment=key) as store, AgentMemory(store) as memory:
-            for number in range(60):
+            for number in range(20):
                 memory.on_user_message(f"Message {number}: " + "the heron is grey and the otter is brown. " * 10)
                 memory.on_assistant_message("Noted.")
-            assert asked_for.wait(30), "the model was asked"
+            assert asked_for.wait(PATIENCE), "the model was asked"
             memory.on_user_message("And the lynx is shy.")
             said.set()
     finally:

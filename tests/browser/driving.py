@@ -13,13 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright
+from conftest import PATIENCE
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, expect
 
 from memctl import MemoryStore, open_store
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = "2026-10-28T12:00:00Z"
 WIDTHS = (400, 1000, 1600)
+expect.set_options(timeout=PATIENCE * 1000)
 MEMCTL = Path(sys.executable).parent / "memctl"
 
 
@@ -61,7 +63,7 @@ def serving(root: Path, user: str, *options: str) -> Iterator[Served]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(10)
+            process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -140,7 +142,7 @@ def visiting(browser: Browser, served: Served, *, width: int = 1000, dark: bool 
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE * 1000)
     visitor = Visitor(context, served)
     try:
         yield visitor

@@ -49,7 +49,7 @@ def test_keys(serve: Callable[..., Served], visit: Callable[..., Visitor]) -> No
     page.wait_for_url("**/search")
     page.locator("#q").fill("tree nuts")  # as you type
     expect(page.locator("mark").first).to_have_text("tree")
-    assert "q=tree+nuts" in page.url
+    page.wait_for_url("**q=tree+nuts**")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     first = page.locator("[data-item]").first
@@ -137,7 +137,7 @@ def test_two_tabs_edit_one_memory(serve: Callable[..., Served], visit: Callable[
         assert [each.command for each in store.history.operations()].count("edit") == 2
 
 
-def test_a_change_behind_the_page_appears_within_two_seconds(
+def test_a_change_behind_the_page_appears_by_itself(
     serve: Callable[..., Served], visit: Callable[..., Visitor]
 ) -> None:
     served = serve()
@@ -148,12 +148,12 @@ def test_a_change_behind_the_page_appears_within_two_seconds(
     page.keyboard.press("j")
     with served.store() as store:
         store.add("Alice sneezes near cats", tags=("allergy",))
-        expect(page.locator(".belief")).to_have_count(4, timeout=2000)
+        expect(page.locator(".belief")).to_have_count(4)
         expect(page.locator("[data-item]").nth(1)).to_be_focused()
         page.goto(f"{served.origin}/memory/{NUTS}")
         memory = store.get(NUTS)
         store.put(replace(memory, content="An agent has changed this"), expected=memory)
-        expect(page.locator("h1")).to_contain_text("An agent has changed this", timeout=2000)
+        expect(page.locator("h1")).to_contain_text("An agent has changed this")
 
 
 def test_a_server_that_is_killed(serve: Callable[..., Served], visit: Callable[..., Visitor]) -> None:
@@ -165,7 +165,7 @@ def test_a_server_that_is_killed(serve: Callable[..., Served], visit: Callable[.
     page.get_by_label("What is believed").fill("What I have typed")
     served.process.kill()
     served.process.wait()
-    expect(page.locator("#alert")).to_contain_text("memctl web has stopped", timeout=10_000)
+    expect(page.locator("#alert")).to_contain_text("memctl web has stopped")
     expect(page.get_by_label("What is believed")).to_have_value("What I have typed")
     with served.store() as store:
         assert "tree nuts" in store.get(NUTS).content

@@ -118,7 +118,9 @@ def _answered(connection: socket.socket) -> int:
 def _received(connection: socket.socket, length: int) -> bytes:
     data = b""
     while len(data) < length:
-        data += connection.recv(length - len(data))
+        if not (more := connection.recv(length - len(data))):
+            sys.exit("the caller was killed before it had said what to run")
+        data += more
     return data
 
 

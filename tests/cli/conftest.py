@@ -25,6 +25,7 @@ from typing import Any
 
 import copies
 import pytest
+from conftest import PATIENCE
 
 from memctl.cli.main import main
 from memctl.storage.files import signing
@@ -142,7 +143,7 @@ class Memctl:
             env=self.whole_environment(environment),
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=PATIENCE,
             **{"cwd": self.root, **options},
         )
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())

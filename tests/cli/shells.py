@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from conftest import lacking
+from conftest import PATIENCE, lacking
 
 SHELLS = ("bash", "zsh", "fish")
 START = {
@@ -31,7 +31,6 @@ SET_UP = {
     "zsh": "PS1='> '; setopt bang_hist extended_glob; autoload -Uz compinit; compinit -u -D",
     "fish": "function fish_prompt; echo -n '> '; end; set -g fish_greeting",
 }
-_PATIENCE = 30.0
 _END = "\0end of arguments\0"
 
 
@@ -50,7 +49,7 @@ class Shell:
         """Press keys, taking in what the shell shows meanwhile."""
         data = keys.encode()
         while data:
-            readable, writable, _ = select.select([self.terminal], [self.terminal], [], _PATIENCE)
+            readable, writable, _ = select.select([self.terminal], [self.terminal], [], PATIENCE)
             if readable:
                 self._read()
             if writable:
@@ -64,7 +63,7 @@ class Shell:
         """
         self.record.unlink(missing_ok=True)
         self.type(f"{keys}\r")
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while not (found := self._recorded()).endswith(_END):
             assert time.monotonic() < deadline, f"{keys!r} ran nothing: {self.shown[-2000:].decode(errors='replace')}"
             self._read(0.01)

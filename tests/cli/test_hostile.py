@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import TORTURE
+from conftest import PATIENCE, TORTURE
 
 from .conftest import EXECUTABLE, Memctl, plain
 
@@ -678,10 +678,25 @@ def test_any_locale_is_utf8_to_memctl(locale: dict[str, str], xiaolin: Memctl) -
     assert (failed.code, "没有" in failed.err) == (1, True)
 
 
-SMALL_BATCHES = (
-    "import sys, memctl.memories.adding as adding; adding.BULK = 200; from memctl.cli.main import run; run()"
-)
-"""The program of the executable, with operations of 200 records instead of 20,000 in a bulk add."""
+SMALL_BATCHES = """
+import time
+import memctl.memories.adding as adding
+from memctl.cli.main import run
+from memctl.storage.files import journal
+
+adding.BULK, finish, done = 200, journal.finish, []
+
+def finish_or_wait(*given):
+    finish(*given)
+    done.append(given)
+    while len(done) == 10:
+        time.sleep(0.01)
+
+journal.finish = finish_or_wait
+run()
+"""
+"""The program of the executable, with operations of 200 records instead of 20,000 in a bulk add; after the tenth it waits
+for whoever means to interrupt it."""
 
 
 def interruptible(memctl: Memctl, *arguments: str, program: str = "") -> subprocess.Popen[bytes]:
@@ -703,7 +718,7 @@ def test_an_interrupted_question(options: tuple[str, ...], memctl: Memctl) -> No
     process = interruptible(memctl, "query", "-", *options)
     wait_for(lambda: reads_standard_input(process.pid))
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
 
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
@@ -722,7 +737,7 @@ def reads_standard_input(pid: int) -> bool:
 
 
 def wait_for(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -733,9 +748,9 @@ def test_an_interrupted_import_leaves_a_whole_store(memctl: Memctl) -> None:
     (memctl.root / "lines.jsonl").write_text(lines)
     before = memctl.memory_file.stat().st_size
     process = interruptible(memctl, "import", "lines.jsonl", program=SMALL_BATCHES)
-    wait_for(lambda: memctl.memory_file.stat().st_size > before or process.poll() is not None)
+    wait_for(lambda: memctl.memory_file.stat().st_size > before)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 130, err
     assert b"Traceback" not in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -60,8 +61,8 @@ def test_a_terminal_gets_a_pager(command: list[str], memctl: Memctl, pager: Path
 
 
 def test_a_pager_that_is_quit_early_or_missing_is_no_error(memctl: Memctl) -> None:
-    for number in range(30):
-        memctl("add", f"{number} " + "word " * 2000, "--allow-duplicate").done()
+    long = [json.dumps({"text": f"{number} {'word ' * 2000}"}) for number in range(30)]
+    memctl("import", "-", "--allow-duplicate", stdin="\n".join(long)).done()
     assert "rror" not in memctl.on_terminal("list", "-n", "0", PAGER="true")
     assert "imp." in memctl.on_terminal("list", "-n", "3", PAGER="/nowhere/pager")
 

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from conftest import PATIENCE
+
 from memctl import open_store
 
 from .conftest import Memctl, plain, read_until
@@ -30,7 +32,7 @@ class Embeddings(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-        len(given) == 1 or self.go_on.wait(60)
+        len(given) == 1 or self.go_on.wait(PATIENCE)
         data = [{"index": at, "embedding": [1.0, float(at), 0.5]} for at in range(len(given))]
         body = json.dumps({"data": data}).encode()
         self.send_response(200)
@@ -58,7 +60,7 @@ def test_what_can_be_counted_is_counted(empty: Memctl) -> None:
     lines = "\n".join(json.dumps({"content": f"thing number {at}"}) for at in range(300))
     empty("import", "-", stdin=lines).done()
     with embeddings() as (url, go_on):
-        (empty.store / "memctl.yaml").write_text(f"model: openai:small\nmodel_url: {url}\nmodel_timeout: 60\n")
+        (empty.store / "memctl.yaml").write_text(f"model: openai:small\nmodel_url: {url}\nmodel_timeout: {PATIENCE}\n")
         with empty.terminal("sync") as terminal:
             shown = read_until(terminal, " of 300 … ")
             assert "embedding " in shown

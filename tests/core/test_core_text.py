@@ -68,6 +68,6 @@ def test_a_text_ends_its_sentences_where_a_reader_does(text: str) -> None:
 
 @pytest.mark.parametrize("piece", [".", ". ", "\n", ".'", " ", "…", "a.b.", "! ", "Dr. "])
 def test_sentences_take_time_in_proportion_to_the_text(piece: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     sentences(piece * 50_000 + "x")
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

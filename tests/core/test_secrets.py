@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import cases, same_as_rebuilt, tracked
+from conftest import PATIENCE, cases, same_as_rebuilt, tracked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,7 +161,7 @@ for text in json.load(sys.stdin):
             input=json.dumps(texts).encode(),
             stdout=subprocess.PIPE,
             check=True,
-            timeout=120,
+            timeout=PATIENCE,
         )
     except subprocess.TimeoutExpired as late:
         return (late.stdout or b"").count(b"\n")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pickle
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import unified_diff
 from pathlib import Path
 
 from conftest import elements, forget_progress, left_over, same_as_rebuilt
-from failing.changes import is_new
+from failing.comparing import differences, is_new
 
 from durability import operations
 from durability.disk import Snapshot
-from durability.nursery import CHANGE, LOCK, LOOK, Nursery
 from durability.operations import LATER, NOW, PLAIN, opened
+from durability.shimmed import CHANGE, LOCK, LOOK, Nursery
 from memctl.doctor.examining import examine
 from memctl.storage.files import journal
 from memctl.storage.files.layout import UserFolder
@@ -100,9 +99,9 @@ def _states(
     states: list[Truth] = []
     after, known = [], []
     if (copies / "001 step 0" / "alice" / "sessions" / "pending").is_dir():
-        operations.between(copies / "000 step -1", copies / "001 step 0", copies / "000 step -1, and queued")
+        operations.between(copies / "000 before", copies / "001 step 0", copies / "000 before, and queued")
     for place in sorted(copies.iterdir()):
-        if "step" in place.name and "queued" not in place.name:
+        if "change" not in place.name and "queued" not in place.name:
             after.append(len(states))
             known.append(len(journal.read(UserFolder(place / "alice"))))
         if set(steps) & set(operations.OF_SESSIONS):
@@ -169,7 +168,7 @@ def check(
             operations.settle(store)
         found = operations.truth(root)
         if not (whole.file_by_file and _is_mixed(found, legal)):
-            assert found in legal, f"half-done:\n{_differences(found, legal)}"
+            assert found in legal, f"half-done:\n{differences(found, legal)}"
         assert journal.unfinished(store.folder) is None
         assert len(store.history.operations()) >= whole.known[acknowledged], "what was done cannot be undone"
         if thorough and answer.index.state == "fresh" and is_new(store):
@@ -185,17 +184,3 @@ def check(
 def _is_mixed(found: Truth, legal: Sequence[Truth]) -> bool:
     paths = {path for state in (found, *legal) for path in state}
     return all(found.get(path) in [state.get(path) for state in legal] for path in paths)
-
-
-def _differences(found: Truth, legal: Sequence[Truth]) -> str:
-    return "\n".join(f"[{at}] {line}" for at, state in enumerate(legal) for line in _lines(found, state))
-
-
-def _lines(found: Truth, state: Truth) -> Iterator[str]:
-    for path in sorted(found.keys() | state.keys()):
-        one, other = state.get(path), found.get(path)
-        if one is None or other is None:
-            yield f"{path} {'is missing' if other is None else 'is there'}"
-        elif one != other:
-            lines = unified_diff(one.splitlines(), other.splitlines(), n=0, lineterm="")
-            yield from (f"{path} {line[:300]}" for line in list(lines)[2:])

@@ -9,23 +9,22 @@ from pathlib import Path
 import pytest
 from conftest import fast_folder
 
-from durability import nursery as nurseries
 from durability import operations
+from durability.shimmed import Nursery, built
 
 
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = nurseries.built(tmp_path_factory.mktemp("shim"))
+    found = built(tmp_path_factory.mktemp("shim"))
     if found is None:
         pytest.skip("needs Linux and a C compiler")
     return found
 
 
 @pytest.fixture(scope="session")
-def nursery(shim: Path) -> Iterator[nurseries.Nursery]:
-    found = nurseries.Nursery(shim)
-    yield found
-    found.close()
+def nursery(shim: Path) -> Iterator[Nursery]:
+    with Nursery(shim) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,11 +9,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from failing import comparing
 from failing.changes import BEFORE as BEFORE_CHANGES
-from failing.changes import DETAIL, NOW, PLAIN, SECRET, numbered, opened, prepared
+from failing.changes import DETAIL, NOW, PLAIN, SECRET, environment, opened, prepared
 from failing.changes import OPERATIONS as CHANGES
 from failing.changes import SEVERAL as SEVERAL_CHANGES
 from failing.changes import new_ids as fixed_ids
+from failing.comparing import as_text, numbered
 
 from memctl import MemoryStore, open_store
 from memctl.core.models import Memory, Query
@@ -22,7 +23,7 @@ from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
 from memctl.git import attributes, resolving
 from memctl.history.undoing import Reverted
-from memctl.storage.files import atomic, layout, users
+from memctl.storage.files import layout, users
 from memctl.storage.folder import settings_file
 from memctl.transfer import archive, formats, restoring
 
@@ -129,7 +130,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
 
 IN_FOLDER: dict[str, Callable[[Path], Any]] = {
     "open and ask": lambda root: _ask(root),
-    "new user": lambda root: open_store(root, user="bob", create=True, environment=_environment(root)).close(),
+    "new user": lambda root: open_store(root, user="bob", create=True, environment=environment(root)).close(),
     "change a setting": lambda root: settings_file.save(root, "model", "builtin"),
     "add a setting": lambda root: settings_file.save(root, "query_top", 7),
     "import an archive": lambda root: restoring.restore(root / "alice.tar.gz", root, "carol"),
@@ -172,10 +173,6 @@ SEQUENCES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _environment(root: Path) -> dict[str, str]:
-    return {"XDG_CACHE_HOME": str(root / ".cache")}
-
-
 def _ask(root: Path) -> None:
     with opened(root) as store:
         assert store.query(Query("tea"), now=NOW).hits
@@ -183,37 +180,10 @@ def _ask(root: Path) -> None:
 
 # What must be whole
 
-_PRIVATE = {"operations.jsonl", "lock", "lock.turn", "receipts.jsonl", "receipts.old.jsonl", "counted"}
-_APART = {"cache", "displaced", ".cache", "locks"}
-
 
 def truth(root: Path) -> dict[str, str]:
-    """All files of a store that must be whole, without logs, locks, caches and what lies aside.
-
-    Random names of the moment are replaced by their number in order.
-    """
-    found = {}
-    for path in sorted(root.rglob("*")):
-        relative = path.relative_to(root)
-        apart = path.name in _PRIVATE or _APART & set(relative.parts)
-        left = any(part.startswith(atomic.TEMPORARY_PREFIX) for part in relative.parts)
-        if path.is_file() and not apart and not left and not _begun(path):
-            found[relative.as_posix()] = plain(path)
-    return numbered(found)
-
-
-def _begun(path: Path) -> bool:
-    """Whether it is the file of a session in which nothing was said yet: it holds the id of its run alone."""
-    if path.parent.name != "sessions" or path.suffix != ".json":
-        return False
-    try:
-        return json.loads(path.read_bytes())["components"].keys() <= {"memctl"}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return False
-
-
-def plain(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "backslashreplace")
+    """As `comparing.truth`, with the random names of the moment replaced by their number in order."""
+    return numbered({path: as_text(data) for path, data in comparing.truth(root).items()})
 
 
 def between(before: Path, after: Path, target: Path) -> None:

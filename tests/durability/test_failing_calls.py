@@ -24,7 +24,7 @@ from conftest import TORTURE, count_cases
 from durability import operations
 from durability.checking import Reference, check, reference
 from durability.disk import events
-from durability.nursery import CHANGE, FAIL_FROM, FAIL_ONCE, KILL, LOCK, LOOK, SHORT, Nursery
+from durability.shimmed import CHANGE, FAIL_FROM, FAIL_ONCE, KILL, LOCK, LOOK, SHORT, Nursery
 
 ERRORS = {name: getattr(errno, name) for name in ("ENOSPC", "EIO", "EACCES", "EINTR")}
 UNSURE = ("certain", "next command")

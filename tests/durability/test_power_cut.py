@@ -24,7 +24,7 @@ from conftest import TORTURE, count_cases, forget_progress, sampled
 from durability import operations
 from durability.checking import Reference, check, reference
 from durability.disk import ACTS, Disk, Node, events, lay_out
-from durability.nursery import Nursery
+from durability.shimmed import Nursery
 from memctl.errors import MemctlError
 
 DRAWN = 5

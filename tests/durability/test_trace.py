@@ -14,7 +14,7 @@ import pytest
 from durability import operations
 from durability.checking import check, reference
 from durability.disk import Disk, Event, events, lay_out
-from durability.nursery import CHANGE, Nursery
+from durability.shimmed import CHANGE, Nursery
 from memctl.storage.files import atomic
 
 CHANGING = (
@@ -37,10 +37,9 @@ def test_nothing_gets_past_the_shim(shim: Path, template: Path, fast: Path) -> N
     root, trace = fast / "run", fast / "trace"
     operations.copy(template, root)
     seen = ["strace", "-ff", "-y", "-s", "0", "-o", str(fast / "seen"), "-e", f"trace={','.join(CHANGING)},access"]
-    nursery = Nursery(shim, behind=seen)
     steps = [step for row in operations.SEQUENCES.values() for step in row]
-    told = nursery.run(steps, root, kinds=CHANGE, trace=str(trace))
-    nursery.close()
+    with Nursery(shim, behind=seen) as nursery:
+        told = nursery.run(steps, root, kinds=CHANGE, trace=str(trace))
     assert told["outcomes"] == [None] * len(steps)
     ours = Counter(event.one for event in events(trace.read_bytes()) if event.what == "call")
     (child,) = (path for path in fast.glob("seen.*") if '"/shim on"' in path.read_text())

@@ -5,11 +5,9 @@ As a program it is the nursery of these changes (`failing.nursery`).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
-import re
 import secrets
 import shutil
 import tempfile
@@ -17,12 +15,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from conftest import content_of, left_over, same_as_rebuilt
+from conftest import left_over, same_as_rebuilt
 
+from failing.comparing import as_text, copy_states, differences, is_new, truth
 from failing.nursery import Nursery, die, serve, watched
 from memctl import MemoryStore, open_store
 from memctl.core.models import Memory
@@ -31,8 +29,14 @@ from memctl.storage.files import atomic, journal
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
 
+def environment(root: Path) -> dict[str, str]:
+    """What a store may see of the environment: a cache of its own."""
+    return {"XDG_CACHE_HOME": str(root / ".cache")}
+
+
 def opened(root: Path) -> MemoryStore:
-    return open_store(root, user="alice", create=True, environment={"XDG_CACHE_HOME": str(root / ".cache")})
+    """Alice's part of a store, made where there is none."""
+    return open_store(root, user="alice", create=True, environment=environment(root))
 
 
 # The operations that are interrupted. Each begins from the store that `prepared` makes.
@@ -140,23 +144,9 @@ def _child_operation(order: dict[str, Any], out: int) -> None:
     if order.get("torn"):
         _tear(order["torn"])
     if order.get("states"):
-        shutil.copytree(store.folder.root, Path(order["states"]) / "0")
-        _copy_states(store, Path(order["states"]))
+        copy_states(store.folder.root, Path(order["states"]))
     events = watched(order.get("kill_at", {}), lambda: OPERATIONS[order["operation"]](store))
     os.write(out, json.dumps(events).encode())
-
-
-def _copy_states(store: MemoryStore, target: Path) -> None:
-    """Copy the folder each time an operation is done: what is legal to be found after a crash."""
-    finish, count = journal.finish, 1
-
-    def finished(*given: Any) -> None:
-        nonlocal count
-        shutil.copytree(store.folder.root, target / str(count))
-        count += 1
-        finish(*given)
-
-    journal.finish = finished
 
 
 def _tear(number: int) -> None:
@@ -238,57 +228,14 @@ def _warm() -> None:
 
 # What must hold
 
-_RANDOM = re.compile(
-    r"mem_20250601\d{0,6}_[0-9a-f]{12}|task_\d{8}_[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b(?:op|rcp)_\d{14}_[0-9a-f]+"
-    r'|(?<="place":")[^"]+'
-)
-
-
-def numbered(found: dict[str, str]) -> dict[str, str]:
-    """Files with the random names of the moment (records, tasks, operations, inodes) replaced by the number of each."""
-    names: dict[str, str] = {}
-
-    def number(match: re.Match[str]) -> str:
-        return names.setdefault(match[0], f"#{len(names)}")
-
-    return {_RANDOM.sub(number, path): _RANDOM.sub(number, text) for path, text in found.items()}
-
-
-_seen: set[bytes] = set()
-
-
-def is_new(store: MemoryStore) -> bool:
-    """Whether no store like this was looked at: its files but for locks, and what its index holds. Most faults end in
-    one of few stores."""
-    root = store.folder.root.parent
-    apart = {"cache", ".cache", "locks", "lock"}
-    files = (path for path in sorted(root.rglob("*")) if path.is_file() and not apart & set(path.parts))
-    found = {str(path.relative_to(root)): path.read_bytes().decode("utf-8", "backslashreplace") for path in files}
-    whole = numbered({**found, "the index": repr(content_of(store.engine.files.index))})
-    digest = hashlib.blake2b(repr(whole).encode()).digest()
-    new = digest not in _seen
-    _seen.add(digest)
-    return new
-
-
-def truth(user: Path) -> dict[str, bytes]:
-    """All that must be whole: the user's files and the trash, without logs, lock, caches and displaced copies."""
-    private = {"operations.jsonl", "lock", "lock.turn", "receipts.jsonl"}
-    found = {}
-    for path in sorted(user.rglob("*")):
-        relative = path.relative_to(user)
-        if path.is_file() and path.name not in private and not {"cache", "displaced"} & set(relative.parts):
-            found[relative.as_posix()] = path.read_bytes()
-    return found
-
 
 def mended(root: Path, states: list[dict[str, bytes]]) -> int:
     """Open what a crash left and check it; returns which of the whole states it is in."""
     folder = root / "alice"
     with opened(root) as store:
         store.refresh()
-        now = {path: data for path, data in truth(folder).items() if atomic.TEMPORARY_PREFIX not in path}
-        assert now in states, f"half-done: {_differences(now, states)}"
+        now = truth(folder)
+        assert now in states, f"half-done: {differences(_texts(now), [_texts(state) for state in states])}"
         assert journal.unfinished(store.folder) is None
         if is_new(store):
             same_as_rebuilt(store)
@@ -299,14 +246,8 @@ def mended(root: Path, states: list[dict[str, bytes]]) -> int:
     return states.index(now)
 
 
-def _differences(now: dict[str, bytes], states: list[dict[str, bytes]]) -> str:
-    """Lines that differ from each of the whole states."""
-    lines = []
-    for at, state in enumerate(states):
-        for path in sorted(now.keys() | state):
-            one, other = (found.get(path, b"").decode("utf-8", "replace").splitlines() for found in (state, now))
-            lines += [f"[{at}] {path} {line}" for line in unified_diff(one, other, n=0, lineterm="")][2:]
-    return "\n".join(lines)
+def _texts(state: dict[str, bytes]) -> dict[str, str]:
+    return {path: as_text(data) for path, data in state.items()}
 
 
 def reference(nursery: Nursery, template: Path, work: Path, operation: str) -> tuple[list[dict[str, bytes]], dict]:
@@ -316,7 +257,7 @@ def reference(nursery: Nursery, template: Path, work: Path, operation: str) -> t
     shutil.copytree(template, work / "reference")
     killed, said = nursery("operation", work / "reference", operation=operation, states=str(states_folder))
     assert not killed
-    states = [truth(copy) for copy in sorted(states_folder.iterdir(), key=lambda path: int(path.name))]
+    states = [truth(copy) for copy in sorted(states_folder.iterdir())]
     final = truth(work / "reference" / "alice")
     states += [] if final in states else [final]
     return states, json.loads(said)

@@ -3,11 +3,12 @@
 A module calls `serve` when it runs as a program, with its children by name; `Nursery` is the other end. Starting Python
 and importing memctl takes half a second, a fork some milliseconds. The children use the real store on real files and
 die of a real SIGKILL, after a while or, counted by the interpreter's profiling hook, right before their n-th call that
-touches a file or the index.
+touches a file or the index. What a killed child had started (git, say) ends before the next case begins.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -17,8 +18,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import apsw
 
@@ -26,6 +28,9 @@ Child = Callable[[dict[str, Any], int], None]
 """Gets its order, and a file descriptor to say something to."""
 
 FAILED = "\nFAILED "
+
+_SET_CHILD_SUBREAPER = 36
+"""Of `prctl`, from linux/prctl.h."""
 
 _FILE_CALLS = {"write", "pwrite", "replace", "rename", "link", "unlink", "mkdir", "ftruncate", "truncate", "fchmod"}
 """What changes a file. (A kill leaves the same before and after an fsync; a new file is seen before its write.)"""
@@ -74,7 +79,10 @@ class Nursery:
         assert killed or answer["status"] == 0, answer
         return killed, answer["said"]
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait()
@@ -87,6 +95,7 @@ def serve(children: Mapping[str, Child], warm: Callable[[], object]) -> None:
         warm: does once what children do: it imports, compiles and loads what each would have to, which takes longer
             than what they are there for.
     """
+    _adopt_orphans()
     warm()
     gc.freeze()
     for line in sys.stdin:
@@ -107,7 +116,20 @@ def serve(children: Mapping[str, Child], warm: Callable[[], object]) -> None:
             said += chunk
         os.close(inlet)
         _, status = os.waitpid(child, 0)
+        _wait_for_orphans()
         print(json.dumps({"status": status, "said": said.decode()}), flush=True)
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of all processes below this one whose own parent dies (on Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _wait_for_orphans() -> None:
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 def _live(child: Child, order: dict[str, Any], out: int) -> None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
-import multiprocessing
 import os
 import shutil
-import signal
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
+from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TORTURE, elements, left_over, same_as_rebuilt, write_by_hand
+from conftest import elements, left_over, same_as_rebuilt, write_by_hand
 
-from failing.nursery import own_path
+from failing.changes import environment, opened
+from failing.players import EACH, Player, held, impatient, play
 from memctl import MemoryStore, open_store
 from memctl.core.formats import codec, document
 from memctl.core.models import Change, Memory, TextEdit
@@ -32,139 +27,6 @@ from memctl.storage.index import database
 from memctl.storage.ports.view import View
 
 Opener = Callable[..., MemoryStore]
-EACH = 400 if TORTURE else 100
-
-
-# Processes, forked from one that has everything imported. Each waits for a word, does its part, and says what it did.
-
-
-def _environment(root: Path) -> dict[str, str]:
-    return {"XDG_CACHE_HOME": str(root / ".cache")}
-
-
-def _writer(root: Path, name: str, count: int, pipe: Connection) -> list[str]:
-    with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-        return [store.add(f"{name} writes line {n}").memory.memory_id for n in range(count)]
-
-
-def _mixed_writer(root: Path, name: str, count: int, pipe: Connection) -> dict[str, str | None]:
-    """Add, edit, forget, reflect: what each of its own records must be at the end."""
-    mine: dict[str, str | None] = {}
-    with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-        for n in range(count):
-            ids = [mid for mid, content in mine.items() if content is not None]
-            if n % 5 in (0, 1, 2) or len(ids) < 3:
-                words = f"{name} writes line {n}"
-                mine[store.add(words, detail="# D" if n % 2 else None).memory.memory_id] = words
-            elif n % 5 == 3:
-                chosen = ids[n % len(ids)]
-                mine[chosen] = f"{name} has changed line {n}"
-                store.put(replace(store.get(chosen), content=mine[chosen]))
-            else:
-                chosen = ids[(n * 7) % len(ids)]
-                store.forget([chosen])
-                mine[chosen] = None
-    return mine
-
-
-def _reader(root: Path, name: str, count: int, pipe: Connection) -> int:
-    """Ask until the writers are done; every answer must be whole."""
-    asked = 0
-    with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-        while not (root / "done").exists():
-            result = store.query("writes line", top=20)
-            assert all(hit.memory.content for hit in result.hits)
-            assert result.index.state == "fresh", result.index
-            asked += 1
-    return asked
-
-
-def _opener(root: Path, name: str, count: int, pipe: Connection) -> int:
-    """Open, look, close, again and again."""
-    for _ in range(count):
-        with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-            seen = len(store.all())
-    return seen
-
-
-def _first(root: Path, name: str, count: int, pipe: Connection) -> str:
-    """The first thing ever done with a store."""
-    with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-        return store.add(f"{name} was here").memory.memory_id
-
-
-def _holder(root: Path, name: str, count: int, pipe: Connection) -> None:
-    """Hold the lock until told otherwise."""
-    with open_store(root, user="alice", environment=_environment(root)) as store, store.engine.files.gateway.locked():
-        pipe.send("held")
-        pipe.recv()
-
-
-PARTS: Mapping[str, Callable[[Path, str, int, Connection], Any]] = {
-    "writer": _writer, "mixed": _mixed_writer, "reader": _reader, "opener": _opener, "first": _first, "holder": _holder,
-}  # fmt: skip
-
-
-def _play(pipe: Connection, part: str, root: Path, name: str, count: int) -> None:
-    sys.argv[0] = __file__  # what the lock says of its holder
-    pipe.recv()
-    with redirect_stderr(io.StringIO()) as told:
-        pipe.send((PARTS[part](root, name, count, pipe), told.getvalue()))
-
-
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([__name__, "memctl.store", "sqlite_vec"])
-
-
-class Player:
-    """One such process."""
-
-    def __init__(self, part: str, root: Path, name: str = "", count: int = EACH) -> None:
-        self.pipe, other = _FORKS.Pipe()
-        self.process = _FORKS.Process(target=_play, args=(other, part, root, name, count))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PYTHONPATH", own_path())  # the first of all starts what they are forked from
-            self.process.start()
-        other.close()
-
-    @property
-    def pid(self) -> int:
-        assert self.process.pid
-        return self.process.pid
-
-    def line(self) -> Any:
-        return self.pipe.recv()
-
-    def say(self) -> None:
-        self.pipe.send("go")
-
-    def result(self) -> Any:
-        """What it did, once it is done; it must not have failed."""
-        did, told = self.line()
-        assert self.wait() == 0
-        assert "locked" not in told
-        return did
-
-    def stop(self) -> None:
-        os.kill(self.pid, signal.SIGSTOP)
-        shown = Path(f"/proc/{self.pid}/stat")
-        while shown.exists() and ") T " not in shown.read_text():
-            time.sleep(0.001)
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.join()
-
-    def wait(self) -> int | None:
-        self.process.join()
-        return self.process.exitcode
-
-
-def play(*players: Player) -> list[Any]:
-    """All at once."""
-    for player in players:
-        player.say()
-    return [player.result() for player in players]
 
 
 @pytest.mark.parametrize("writers", [2, 4])
@@ -179,7 +41,7 @@ def test_writers_and_readers(writers: int, tmp_path: Path) -> None:
     (root / "done").touch()
     assert all(reader.result() > 0 for reader in readers)
     assert len(set(ids)) == EACH * 2
-    with open_store(root, user="alice", environment=_environment(root)) as store:
+    with opened(root) as store:
         assert {memory.memory_id for memory in store.all()} == set(ids)
         same_as_rebuilt(store)
         assert len(store.history.operations()) == EACH * 2
@@ -195,7 +57,7 @@ def test_writers_that_change_and_forget(tmp_path: Path) -> None:
     (root / "done").touch()
     reader.result()
     expected = {mid: content for mine in done for mid, content in mine.items()}
-    with open_store(root, user="alice", environment=_environment(root)) as store:
+    with opened(root) as store:
         assert {m.memory_id: m.content for m in store.all()} == {mid: c for mid, c in expected.items() if c is not None}
         assert {t.memory.memory_id for t in store.engine.storage.trashed()} == {
             mid for mid, c in expected.items() if c is None
@@ -206,12 +68,12 @@ def test_writers_that_change_and_forget(tmp_path: Path) -> None:
 
 def test_all_open_a_store_without_index_at_once(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
+    with opened(root) as store:
         store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(300)])
     for _ in range(3):
         shutil.rmtree(root / "alice/.memctl/cache")
         assert play(*(Player("opener", root, count=5) for _ in range(4))) == [300] * 4
-        with open_store(root, user="alice", environment=_environment(root)) as store:
+        with opened(root) as store:
             same_as_rebuilt(store)
 
 
@@ -219,14 +81,14 @@ def test_all_make_the_store_at_once(tmp_path: Path) -> None:
     for turn in range(3):
         root = tmp_path / f"store{turn}"
         ids = play(*(Player("first", root, f"P{n}") for n in range(4)))
-        with open_store(root, user="alice", environment=_environment(root)) as store:
+        with opened(root) as store:
             assert {memory.memory_id for memory in store.all()} == set(ids)
             same_as_rebuilt(store)
 
 
 def test_a_damaged_index_opened_by_all_at_once(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
+    with opened(root) as store:
         store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(100)])
         path = store.engine.files.index.path
     for junk in (b"junk" * 9000, b"", b"SQLite format 3\0" + b"\xff" * 9000):
@@ -240,36 +102,18 @@ def test_a_damaged_index_opened_by_all_at_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def short(tmp_path: Path) -> Path:
-    """A store in which nobody waits long for the lock."""
-    root = tmp_path / "store"
-    root.mkdir()
-    (root / "memctl.yaml").write_text("lock_timeout: 0.2\nmodel: none\n")
-    with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-        store.add("Alice likes tea.")
-    return root
-
-
-@contextmanager
-def held(root: Path) -> Iterator[Player]:
-    """Another process holds the lock, and is killed at the end if it still lives."""
-    holder = Player("holder", root)
-    holder.say()
-    assert holder.line() == "held"
-    try:
-        yield holder
-    finally:
-        holder.kill()
+    return impatient(tmp_path / "store")
 
 
 def test_a_stopped_holder(short: Path) -> None:
     """Stopped with the lock in its hand: others are told who it is, reading goes on, and its death frees the lock."""
-    with held(short) as holder, open_store(short, user="alice", environment=_environment(short)) as store:
+    with held(short) as holder, opened(short) as store:
         holder.stop()
         for act in (lambda: store.add("Bob"), lambda: store.forget([store.all()[0].memory_id]), store.decay.run):
             with pytest.raises(LockedError) as caught:
                 act()
             assert str(holder.pid) in caught.value.message
-            assert "test_concurrency.py" in caught.value.message
+            assert "players.py" in caught.value.message
             assert caught.value.hint
             assert caught.value.exit_code == 4
         assert store.query("tea").hits[0].memory.content == "Alice likes tea."
@@ -281,7 +125,7 @@ def test_a_stopped_holder(short: Path) -> None:
 
 def test_the_lock_is_waited_for(short: Path) -> None:
     (short / "memctl.yaml").write_text("lock_timeout: 60\nmodel: none\n")
-    with held(short) as holder, open_store(short, user="alice", environment=_environment(short)) as store:
+    with held(short) as holder, opened(short) as store:
         thread = threading.Timer(0.3, holder.say)
         thread.start()
         store.add("Bob")
@@ -293,12 +137,12 @@ def test_a_lock_file_left_behind_stops_nobody(short: Path) -> None:
     with held(short):
         pass
     assert (short / "alice/.memctl/state/lock").exists()
-    with open_store(short, user="alice", environment=_environment(short)) as store:
+    with opened(short) as store:
         store.add("Bob")
 
 
 def test_users_do_not_wait_for_each_other(short: Path) -> None:
-    with held(short), open_store(short, user="bob", create=True, environment=_environment(short)) as store:
+    with held(short), open_store(short, user="bob", create=True, environment=environment(short)) as store:
         store.add("Bob's own")
 
 
@@ -677,6 +521,6 @@ def test_a_folder_made_by_hand(tmp_path: Path) -> None:
     folder.memory_file.write_text('[{"content": "By hand"}]')
     players = [Player("first", tmp_path, f"P{n}") for n in range(2)]
     play(*players)
-    with open_store(tmp_path, user="alice", environment=_environment(tmp_path)) as store:
+    with open_store(tmp_path, user="alice", environment=environment(tmp_path)) as store:
         assert len(store.all()) == 3
         same_as_rebuilt(store)

@@ -34,14 +34,13 @@ from failing.changes import (
     PLAIN,
     SECRET,
     SEVERAL,
-    is_new,
     mended,
     new_ids,
     opened,
     prepared,
     reference,
-    truth,
 )
+from failing.comparing import is_new, truth
 from failing.nursery import Nursery
 from memctl import MemoryStore
 from memctl.core import operations
@@ -52,9 +51,8 @@ from memctl.storage.files import journal, layout
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery("-m", changes.__name__)
-    yield found
-    found.close()
+    with Nursery("-m", changes.__name__) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -339,6 +337,7 @@ def test_any_call_may_fail(
         assert problem is None or isinstance(problem, MemctlError), f"call {n}: {problem!r}"
         expected = after if problem is None else before
         assert truth(root / "alice") == expected, f"call {n}: {problem}"
+        assert left_over(root / "alice") == [], f"call {n}: {problem}"
         with opened(root) as store:
             store.sync()
             if is_new(store):

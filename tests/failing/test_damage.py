@@ -23,7 +23,7 @@ from typing import Any
 
 import apsw
 import pytest
-from conftest import NOBODY, TORTURE, count_cases, no_rights, same_as_rebuilt
+from conftest import NOBODY, PATIENCE, TORTURE, count_cases, no_rights, same_as_rebuilt
 
 from memctl import MemoryStore, bootstrap, open_store, overview
 from memctl.core.models import Filters, Memory, Query
@@ -441,7 +441,7 @@ def test_a_damaged_index_on_a_disk_that_is_read_only(whole: Spoiled, tmp_path: P
     )
     path = f"{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin"
     done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", script], capture_output=True, timeout=60, check=False, env={"PATH": path}
+        ["unshare", "-rm", "sh", "-c", script], capture_output=True, timeout=PATIENCE, check=False, env={"PATH": path}
     )
     if b"unshare" in done.stderr or b"mount:" in done.stderr:
         pytest.skip("mounting is not allowed here")

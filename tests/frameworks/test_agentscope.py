@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import same_as_rebuilt
+from conftest import PATIENCE, same_as_rebuilt
 
 from memctl import open_store
 from memctl.errors import ProviderError, StorageError, UsageError
@@ -336,7 +336,7 @@ def test_learning_is_off_the_hot_path(made):
     extract = mw.learner.extraction.run
 
     def slow(*args, **options):
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
         return extract(*args, **options)
 
     mw.learner.extraction.run = slow

@@ -14,6 +14,7 @@ from types import FrameType
 
 import pytest
 from cli.conftest import SAMPLE_STORE, Memctl, Outcome
+from conftest import PATIENCE
 
 from . import spoiling
 
@@ -24,7 +25,7 @@ STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )  # \t and \n are allowed
 
-HANG_SECONDS = 20
+HANG_SECONDS = int(PATIENCE)
 
 
 class HangError(BaseException):

@@ -217,9 +217,8 @@ LIMITS = {"RLIMIT_AS": 1 << 30, "RLIMIT_CPU": 20}
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery("-m", "failing.commands", *COMMANDS)
-    yield found
-    found.close()
+    with Nursery("-m", "failing.commands", *COMMANDS) as found:
+        yield found
 
 
 @pytest.mark.parametrize("bomb", BOMBS)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from cli.answering import program
-from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled, tracked
+from conftest import GIT_STAYS, TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled, tracked
 
 from memctl import MemoryStore, open_store
 from memctl.core.formats import document
@@ -35,12 +35,14 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture(autouse=True)
-def _a_git_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def git_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No configuration of the machine's, no repository around the tests, and always the same author and time zone."""
+    settings = tmp_path_factory.getbasetemp() / "gitconfig"
+    settings.write_text(GIT_STAYS)
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     own = {
-        "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true",
+        "GIT_CONFIG_GLOBAL": str(settings), "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true",
         "GIT_AUTHOR_NAME": "Alice", "GIT_AUTHOR_EMAIL": "alice@example.org", "GIT_COMMITTER_NAME": "Alice",
         "GIT_COMMITTER_EMAIL": "alice@example.org", "GIT_CEILING_DIRECTORIES": str(tmp_path_factory.getbasetemp()),
     }  # fmt: skip

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from conftest import count_cases
+from conftest import GIT_STAYS, PATIENCE, count_cases
 
 import memctl
 from memctl import open_store
@@ -54,7 +54,7 @@ class Trap:
         output, terminal = os.openpty() if tty else (None, None)
         try:
             done = subprocess.run(
-                ["git", *arguments], cwd=folder or self.root, env=environment, check=False, timeout=60,
+                ["git", *arguments], cwd=folder or self.root, env=environment, check=False, timeout=PATIENCE,
                 stdin=subprocess.DEVNULL, stdout=terminal or subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
         finally:
@@ -98,7 +98,7 @@ def own_git(patch: pytest.MonkeyPatch, base: Path) -> None:
     """No configuration of the machine's, a name to commit under, and notes of every program that git starts."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         patch.delenv(name)
-    who = "[user]\n\tname = Alice\n\temail = alice@example.org\n[init]\n\tdefaultBranch = main\n"
+    who = f"[user]\n\tname = Alice\n\temail = alice@example.org\n[init]\n\tdefaultBranch = main\n{GIT_STAYS}"
     (base / "plain").write_text(who)
     (base / "noting").write_text(f"{who}[trace2]\n\teventTarget = {base / 'trace'}\n")
     patch.setenv("GIT_CONFIG_GLOBAL", str(base / "noting"))
@@ -272,7 +272,7 @@ def promised(*pairs: tuple[str, str]) -> Callable[[Trap], None]:
 def upkeep(trap: Trap) -> None:
     """Enough loose objects that git would tidy up after a commit."""
     hook_files("pre-auto-gc")(trap)
-    trap.set(("gc.auto", "1"), ("gc.autoDetach", "false"))
+    trap.set(("gc.auto", "1"))
     for number in range(3):
         trap.write(f".git/objects/17/{number:038x}", "")
 

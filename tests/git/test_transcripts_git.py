@@ -11,7 +11,7 @@ import pytest
 from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from test_git import _a_git_of_ones_own, memctl, repository, run  # noqa: F401
+from test_git import git_of_ones_own, memctl, repository, run  # noqa: F401
 
 from memctl import MemoryStore, open_store
 from memctl.core import kept

@@ -17,7 +17,8 @@ import pytest
 from conftest import cases, fast_folder, same_as_rebuilt, write_by_hand
 from failing import changes
 from failing.changes import NOW as CRASH_NOW
-from failing.changes import opened, prepared, reference, truth
+from failing.changes import opened, prepared, reference
+from failing.comparing import truth
 from failing.nursery import Nursery
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -320,9 +321,8 @@ def test_a_header_changed_by_hand_keeps_what_the_change_did_not_touch(store: Mem
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery("-m", changes.__name__)
-    yield found
-    found.close()
+    with Nursery("-m", changes.__name__) as found:
+        yield found
 
 
 def test_killed_between_the_steps_of_an_undo(nursery: Nursery, fast: Path) -> None:

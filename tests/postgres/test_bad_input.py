@@ -88,26 +88,23 @@ def test_the_hint_keeps_the_role_and_not_the_password(databases: Databases, envi
 
 def test_a_schema_of_a_newer_version(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
     as_admin(database, "INSERT INTO memctl.migrations VALUES (999)")
-    _forget_pools()
     with pytest.raises(RefusedError, match="schema 999, of a newer memctl"):
-        open_store(database.address, "alice", environment=environment)
+        open_store(limited(database, "59s"), "alice", environment=environment)
     with pytest.raises(RefusedError, match="schema 999, of a newer memctl"):
         schema.migrate(address.parse(database.owner))
 
 
 def test_a_schema_of_an_older_version(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
     as_admin(database, f"DELETE FROM memctl.migrations WHERE number = {schema.newest()}")
-    _forget_pools()
     with pytest.raises(StorageError, match="this version needs") as raised:
-        open_store(database.address, "alice", environment=environment)
+        open_store(limited(database, "59s"), "alice", environment=environment)
     assert "memctl init" in raised.value.hint
 
 
-def _forget_pools() -> None:
-    from memctl.storage.postgres import connecting
-
-    connecting.close_all()
-    connecting._POOLS.clear()
+def limited(database: Database, seconds: str) -> str:
+    """The address with a `statement_timeout`. Who connects with another one gets none of the connections that are open,
+    as in a process that has just begun."""
+    return f"{database.address}{'&' if '?' in database.address else '?'}statement_timeout={seconds}"
 
 
 def test_a_read_only_database_answers_and_refuses_to_write(
@@ -115,8 +112,7 @@ def test_a_read_only_database_answers_and_refuses_to_write(
 ) -> None:
     alice.add("Alice drinks tea", now=NOW)
     as_admin(database, f"ALTER DATABASE {database.name} SET default_transaction_read_only = on")
-    _forget_pools()
-    with open_store(database.address, "alice", environment=environment) as store:
+    with open_store(limited(database, "59s"), "alice", environment=environment) as store:
         before = dump(database.admin)["memories"]
         refused(store, StorageError, "read-only", "primary")
         assert [hit.memory.content for hit in store.query("tea", now=NOW).hits] == ["Alice drinks tea"]
@@ -126,8 +122,7 @@ def test_a_read_only_database_answers_and_refuses_to_write(
 def test_a_statement_that_takes_too_long(alice: MemoryStore, database: Database, environment: dict[str, str]) -> None:
     alice.add_many([_memory(n) for n in range(300)], now=NOW)
     before = dump(database.admin)
-    separator = "&" if "?" in database.address else "?"
-    with open_store(f"{database.address}{separator}statement_timeout=1ms", "alice", environment=environment) as store:
+    with open_store(limited(database, "1ms"), "alice", environment=environment) as store:
         with pytest.raises(DatabaseError, match="longer than its statement_timeout allows") as raised:
             store.add_many([_memory(n) for n in range(300, 900)], now=NOW)
         assert "statement_timeout=60s" in raised.value.hint

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from conftest import lacking
+from conftest import PATIENCE, lacking
 from databases import NOBODY, PROGRAM, Databases, Server
 from postgres.dump import dump
 
@@ -110,11 +110,11 @@ def test_no_room_for_the_write_ahead_log(own_server: Server, environment: dict[s
             assert kept
             ballast.unlink()
             own_server.stop("immediate")
-            process.wait(60)
+            process.wait(PATIENCE)
             process = own_server.start()
             assert what_is_there(store) >= set(kept)
             assert len(what_is_there(store)) <= len(kept) + 1  # of the last, nobody was told whether it was saved
             store.add("There is room again", now=NOW)
             assert [str(problem) for problem in examine(store, deep=True)] == []
         own_server.stop("immediate")
-        process.wait(60)
+        process.wait(PATIENCE)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import psycopg
 import pytest
-from conftest import Database, fast_folder, lacking
+from conftest import PATIENCE, Database, fast_folder, lacking
 from databases import OWNER, PROGRAM, Databases, unprivileged
 from postgres.dump import dump
 
@@ -47,14 +47,14 @@ def pooler(databases: Databases) -> Iterator[Path]:
         f"default_pool_size = {CONNECTIONS}\nmax_client_conn = 100\n"
     )
     process = subprocess.Popen([program, "-q", str(folder / "pgbouncer.ini")], **unprivileged())
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not (folder / ".s.PGSQL.6432").exists():
         assert process.poll() is None, "pgbouncer does not start"
         assert time.monotonic() < deadline, "pgbouncer does not answer"
         time.sleep(0.02)
     yield folder
     process.terminate()
-    process.wait(30)
+    process.wait(PATIENCE)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -91,7 +91,7 @@ def test_many_clients_on_few_connections(pooled: str, database: Database, enviro
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(PATIENCE)
     assert problems == []
     for user in users:
         with open_store(pooled, user, environment=environment) as store:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
-from conftest import lacking
+from conftest import PATIENCE, lacking
 from databases import PROGRAM, Server, UnavailableError
 
 from memctl import MemoryStore, open_store
@@ -27,14 +27,14 @@ def standby(own_server: Server) -> Iterator[Server]:
         lacking("postgres", str(problem))
     yield made
     made.stop("immediate")
-    process.wait(30)
+    process.wait(PATIENCE)
 
 
 def caught_up(standby: Server, primary: Server) -> None:
     """Wait until the standby has all that was committed."""
     with psycopg.connect(primary.address("postgres")) as connection:
         (written,) = connection.execute("SELECT pg_current_wal_flush_lsn()").fetchone() or ("",)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     with psycopg.connect(standby.address("postgres"), autocommit=True) as connection:
         sql = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
         while not (connection.execute(sql, (written,)).fetchone() or (False,))[0]:

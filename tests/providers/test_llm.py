@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import PATIENCE
 
 import memctl
 from memctl import chosen_models, config, distribution
@@ -587,7 +588,7 @@ class TestSettings:
         assert chosen_models.need_llm(Settings(), {}) is None
 
     def test_the_key_comes_from_the_environment(self, server: Server) -> None:
-        settings = Settings(llm="openai:tiny", llm_url=server.url, llm_key_variable="MY_KEY", llm_timeout=5)
+        settings = Settings(llm="openai:tiny", llm_url=server.url, llm_key_variable="MY_KEY", llm_timeout=PATIENCE)
         trusted = {"MEMCTL_TRUSTED_URLS": f"MY_KEY={server.url}"}
         llm = chosen_models.need_llm(settings, {"MY_KEY": KEY, "OPENAI_API_KEY": "sk-another"} | trusted)
         assert llm is not None

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from cli.answering import program
+from conftest import PATIENCE
 
 from memctl import open_store
 from memctl.context import tokens
@@ -120,15 +121,15 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def embed(url: str) -> None:
-    OpenAIEmbedder("m", base_url=url, api_key=KEY, timeout=5).embed([TEXT])
+    OpenAIEmbedder("m", base_url=url, api_key=KEY, timeout=PATIENCE).embed([TEXT])
 
 
 def rerank(url: str) -> None:
-    ServerReranker("m", base_url=url, api_key=KEY, timeout=5).scores("bees", [TEXT])
+    ServerReranker("m", base_url=url, api_key=KEY, timeout=PATIENCE).scores("bees", [TEXT])
 
 
 def complete(url: str) -> None:
-    OpenAILLM("m", base_url=url, api_key=KEY, timeout=5).complete(MESSAGES)
+    OpenAILLM("m", base_url=url, api_key=KEY, timeout=PATIENCE).complete(MESSAGES)
 
 
 clients = pytest.mark.parametrize("ask", [embed, rerank, complete])

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import same_as_rebuilt
+from conftest import PATIENCE, same_as_rebuilt
 
 from memctl import MemoryStore, open_store
 from memctl.agent.asynchronous import AsyncAgentMemory
@@ -32,7 +32,7 @@ from memctl.core.models import Filters
 from memctl.core.thread_locks import ThreadLock, held, locks_released
 from memctl.providers import waiting
 
-LONG = 60.0
+LONG = PATIENCE
 """Seconds after which a test that hangs fails."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import cases, forget_progress, same_as_rebuilt
+from conftest import PATIENCE, cases, forget_progress, same_as_rebuilt
 from failing.nursery import in_a_fork, watched
 from hypothesis import given
 from hypothesis import strategies as st
@@ -521,6 +521,23 @@ def test_idle_sessions_end(store):
     assert len(episodes(store)) == 1
 
 
+def test_maintenance_goes_on_where_another_process_ends_a_session(store, monkeypatch):
+    for name in ("a", "b"):
+        store.sessions.conversation(name).add("Hello", now=NOW)
+    sessions, other = store.engine.storage.sessions, store.clone()
+    ended, load = [], sessions.load
+
+    def load_what_is_just_ended(name):
+        ended.extend([other.sessions.end(name, now=NOW).session_id] if name == "a" else [])
+        return load(name)
+
+    monkeypatch.setattr(sessions, "load", load_what_is_just_ended)
+    assert store.maintain(now=NOW)[0].name == "sessions"
+    other.close()
+    assert ended == ["a"]
+    assert store.sessions.ids() == ["b"]
+
+
 def test_a_session_that_begins_ends_idle_ones(store):
     talk(store, "old")
     store.sessions.conversation("new").add("hi", now=NOW + timedelta(hours=1))
@@ -644,7 +661,7 @@ def test_two_processes_on_one_session_lose_nothing(tmp_path):
     (root / "memctl.yaml").write_text("model: none\nconversation_turns: 12\n")
     open_store(root, user="alice", create=True).close()
     both = [subprocess.Popen([sys.executable, "-c", ADDER, str(root), name]) for name in ("Ada", "Bob")]
-    assert [process.wait(60) for process in both] == [0, 0]
+    assert [process.wait(PATIENCE) for process in both] == [0, 0]
     store = open_store(root, user="alice")
     held = [message.text for message in store.sessions.conversation("shared").get() if not message.is_summary]
     waiting = [m for path in queued(store) for m in json.loads(path.read_text())["messages"]]

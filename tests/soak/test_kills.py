@@ -12,7 +12,6 @@ import os
 import random
 import re
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -118,20 +117,11 @@ class Tale:
         """Run a command; returns whether it was killed, and what it acknowledged, empty if nothing."""
         given = {"line": self.line(step), "environment": self.environment(), **order}
         killed, told = self.nursery("command", self.root, **given)
-        self._wait_for_git()
         done = json.loads(told.strip() or "{}")
         self.said -= {self.word(name) for name in step.unsays}
         if done and done["code"] == 0:
             self.said |= {self.word(name) for part in step.line for name in re.findall(r"\{([a-z]+)\}", part)}
         return killed, done
-
-    def _wait_for_git(self) -> None:
-        """A git that the killed command had started goes on by itself."""
-        lock = self.folder.root / ".git" / "index.lock"
-        for _ in range(500):
-            if not lock.exists():
-                return
-            time.sleep(0.01)
 
     def opened(self) -> MemoryStore:
         return open_store(self.store, user="alice", environment={"XDG_CACHE_HOME": str(self.root / "cache")})
@@ -206,9 +196,8 @@ def others(tale: Tale) -> None:
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery(__file__)
-    yield found
-    found.close()
+    with Nursery(__file__) as found:
+        yield found
 
 
 def new_tale(nursery: Nursery, root: Path, seed: int) -> Tale:

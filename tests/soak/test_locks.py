@@ -21,9 +21,10 @@ from pathlib import Path
 import pytest
 from cli.answering import program
 from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
-from failing.test_concurrency import Player, held
+from failing.changes import environment, opened
+from failing.players import Player, held, impatient
 
-from memctl import MemoryStore, open_store
+from memctl import MemoryStore
 from memctl.doctor.codes import LOCKED
 from memctl.doctor.examining import examine
 from memctl.errors import LockedError, StorageError
@@ -36,22 +37,12 @@ ELSEWHERE = Holder(4242, "other-host", "memctl", "2026-11-21T09:00:00Z", "anothe
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A store in which nobody waits long for the lock."""
-    root = tmp_path / "store"
-    root.mkdir()
-    (root / "memctl.yaml").write_text("lock_timeout: 0.2\nmodel: none\n")
-    with open_store(root, user="alice", create=True, environment=environment(root)) as store:
-        store.add("Alice likes tea.")
-    return root
-
-
-def environment(root: Path) -> dict[str, str]:
-    return {"XDG_CACHE_HOME": str(root / ".cache")}
+    return impatient(tmp_path / "store")
 
 
 @pytest.fixture
 def store(root: Path) -> Iterator[MemoryStore]:
-    with open_store(root, user="alice", environment=environment(root)) as found:
+    with opened(root) as found:
         yield found
 
 
@@ -169,7 +160,7 @@ def test_a_holder_that_hangs(root: Path, store: MemoryStore) -> None:
         assert run(root, "query", "tea").returncode == 0
         told = run(root, "doctor")
         assert told.returncode == 0
-        assert f".memctl/state/lock is held by test_concurrency.py (process {pid}" in told.stdout.replace(":", "")
+        assert f".memctl/state/lock is held by players.py (process {pid}" in told.stdout.replace(":", "")
         os.kill(holder.pid, signal.SIGCONT)
         holder.say()
         assert holder.wait() == 0

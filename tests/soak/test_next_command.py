@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled
+from failing.changes import environment
 from failing.commands import OUTPUT, serve_commands
 from failing.nursery import Nursery
 
@@ -39,7 +40,7 @@ _IDS = [memory.memory_id for memory in _GONE]
 
 
 def opened(root: Path, *, create: bool = False) -> MemoryStore:
-    return open_store(root, "alice", create=create, environment={"XDG_CACHE_HOME": str(root / "cache")})
+    return open_store(root, "alice", create=create, environment=environment(root))
 
 
 # Commands that remove twenty of the forty-five, and what comes before them
@@ -97,9 +98,8 @@ ALLOWED = {0, 1}
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery(__file__)
-    yield found
-    found.close()
+    with Nursery(__file__) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def run(nursery: Nursery, root: Path, line: tuple[str, ...], **order: Any) -> tu
 
 def _environment(root: Path) -> dict[str, str]:
     store = {"MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", "MEMCTL_NOW": "2026-06-01T12:00:00Z"}
-    home = {signing.KEY_VARIABLE: str(signing.key_file()), "XDG_CACHE_HOME": str(root / "cache"), "HOME": str(root)}
+    home = {signing.KEY_VARIABLE: str(signing.key_file()), **environment(root), "HOME": str(root)}
     return {**store, **home, "TYPER_USE_RICH": "0"}
 
 

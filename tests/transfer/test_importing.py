@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from cli.answering import program
+from conftest import PATIENCE
 
 from memctl import open_store
 from memctl.core.models import Memory
@@ -109,7 +110,7 @@ def test_lines_at_the_command_line(tmp_path, memctl_run):
 def memctl_run(tmp_path):
     def run(*given):
         call = [program(), "--store", str(tmp_path / "cli"), *given]
-        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
     run("init")
     return run

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import uvicorn
+from conftest import PATIENCE
 
 from memctl.agent import loopback
 from memctl.store import MemoryStore
@@ -30,7 +31,7 @@ class Visitor:
     port: int
     link: str
     site: Site
-    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=60))
+    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=PATIENCE))
 
     @property
     def origin(self) -> str:
@@ -56,7 +57,7 @@ class Visitor:
         """The first page, once all checks are made."""
         stamp = self.page("/stamp").rpartition(".")[0]
         for name in CHECKS:
-            assert self.site.checks.get(name, stamp, 60).stamp == stamp, name
+            assert self.site.checks.get(name, stamp, PATIENCE).stamp == stamp, name
         return self.page("/")
 
     def do(self, action: str, *, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:

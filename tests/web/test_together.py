@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from conftest import write_by_hand
+from conftest import PATIENCE, write_by_hand
 
 from memctl import MemoryStore
 from memctl.web.checks import CHECKS, Checks, Result
@@ -55,31 +56,34 @@ def test_a_change_from_outside_changes_the_stamp(visitor: Visitor, alice: Memory
 
 
 def test_checks_are_made_in_another_process(alice: MemoryStore) -> None:
+    others = set(multiprocessing.active_children())
     checks = Checks(str(alice.folder.root.parent), "alice")
     try:
-        found = {name: checks.get(name, "now", 60) for name in CHECKS}
+        found = {name: checks.get(name, "now", PATIENCE) for name in CHECKS}
         assert all(result.stamp == "now" and not result.failed for result in found.values())
         assert len(found["conflicts"].value.found) == 2
         assert len(found["fading"].value.due) == 4
         assert found["totals"].value.counts.statuses["active"] == 66
         assert found["overview"].value.total == 71
+        (process,) = set(multiprocessing.active_children()) - others
+        os.kill(process.pid, signal.SIGSTOP)
         assert checks.get("conflicts", "later") == found["conflicts"]  # the old one, while a new one is made
-        assert checks.get("conflicts", "later", 60).stamp == "later"
+        os.kill(process.pid, signal.SIGCONT)
+        assert checks.get("conflicts", "later", PATIENCE).stamp == "later"
     finally:
         checks.close()
 
 
 def test_a_process_that_is_killed_is_started_again(alice: MemoryStore) -> None:
-    import multiprocessing
-
+    others = set(multiprocessing.active_children())
     checks = Checks(str(alice.folder.root.parent), "alice")
     try:
-        assert checks.get("totals", "1", 60).value
-        for child in multiprocessing.active_children():
+        assert checks.get("totals", "1", PATIENCE).value
+        for child in set(multiprocessing.active_children()) - others:
             os.kill(child.pid, signal.SIGKILL)
-        failed = checks.get("totals", "2", 60)
+        failed = checks.get("totals", "2", PATIENCE)
         assert failed.failed
-        assert checks.get("totals", "3", 60).value
+        assert checks.get("totals", "3", PATIENCE).value
     finally:
         checks.close()
 
@@ -87,7 +91,7 @@ def test_a_process_that_is_killed_is_started_again(alice: MemoryStore) -> None:
 def test_a_check_that_fails_says_why(tmp_path) -> None:
     checks = Checks(str(tmp_path / "nowhere"), "nobody")
     try:
-        assert checks.get("totals", "now", 60).failed
+        assert checks.get("totals", "now", PATIENCE).failed
     finally:
         checks.close()
     assert checks.get("totals", "later") != Result()

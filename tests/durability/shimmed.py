@@ -17,6 +17,7 @@ from typing import Any
 
 from failing import nursery
 from failing.changes import fixed_tokens
+from failing.comparing import copy_state, copy_states
 
 HERE = Path(__file__).parent
 
@@ -82,7 +83,7 @@ def _run(order: dict[str, Any], out: int) -> None:
     if in_folder:
         store.close()
     if order.get("states"):
-        _copy_states(Path(order["states"]), root)
+        copy_states(root, Path(order["states"]))
     if order.get("snapshot"):
         Path(order["snapshot"]).write_bytes(pickle.dumps(disk.snapshot(root)))
     trace = os.open(order["trace"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if order.get("trace") else -1
@@ -96,7 +97,7 @@ def _run(order: dict[str, Any], out: int) -> None:
         outcomes.append(_outcome(act, root if in_folder else store))
         shim.shim_mark(b"acknowledged" if outcomes[-1] is None else b"refused")
         if order.get("states"):
-            _copy_state(Path(order["states"]), root, f"step {number}")
+            copy_state(root, Path(order["states"]), f"step {number}")
     calls = shim.shim_stop()
     if order.get("snapshot"):
         Path(order["snapshot"] + " of the end").write_bytes(pickle.dumps(disk.snapshot(root)))
@@ -123,24 +124,6 @@ def _where(problem: BaseException) -> str:
     import traceback
 
     return " < ".join(f"{f.name}:{f.lineno}" for f in reversed(traceback.extract_tb(problem.__traceback__)[-8:]))
-
-
-def _copy_states(target: Path, root: Path) -> None:
-    """Copy the folder at the beginning, and each time a change is complete: what may be met after a crash."""
-    from memctl.storage.files import journal
-
-    finish = journal.finish
-    _copy_state(target, root, "step -1")
-
-    def finished(*given: Any) -> None:
-        _copy_state(target, root, "change")
-        finish(*given)
-
-    journal.finish = finished
-
-
-def _copy_state(target: Path, root: Path, name: str) -> None:
-    shutil.copytree(root, target / f"{len(list(target.iterdir())):03} {name}", symlinks=True)
 
 
 if __name__ == "__main__":
