@@ -176,7 +176,7 @@ class Looking:
         if (one.turning and other.turning and _turn_apart(one, other)) or (apart and _last(one) and _last(other)):
             return True
         one_value = apart or one.one_value or other.one_value
-        return one_value and may_be_reworded(needing(one.sentence.text), needing(other.sentence.text))
+        return one_value and may_be_reworded(needing(one.sentence), needing(other.sentence))
 
     def _of_two_subjects(self, other: Points) -> bool:
         """Whether each has a subject of which the other says nothing."""
