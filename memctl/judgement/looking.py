@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -56,21 +55,23 @@ def masks(sentence: Sentence) -> Bits:
 
     Two claims, of which neither has a bit of its subject among the words of the other, never clash.
     """
-    words = [word for word in sentence.words if word.kind in COST]
-    everything = _mask(each for word in words for each in (word.stem, word.key)) or _ALL
     if sentence.language == "zh" or "only" in sentence.flags:
         return _ALL, _ALL
-    return _mask(each for word in words if _names_subject(word) for each in (word.stem, word.key)) or _ALL, everything
+    subject = everything = 0
+    for word in sentence.words:
+        if word.kind in COST:
+            bits = _bit(word.stem) | _bit(word.key)
+            everything |= bits
+            subject |= bits if _names_subject(word) else 0
+    return subject or _ALL, everything or _ALL
 
 
 _ALL = (1 << _BITS) - 1
 
 
-def _mask(words: Iterable[str]) -> int:
-    bits = 0
-    for word in words:
-        bits |= 1 << hash(word) % _BITS
-    return bits
+@lru_cache(16_384)
+def _bit(word: str) -> int:
+    return 1 << hash(word) % _BITS
 
 
 def points(sentence: Sentence) -> Points:
