@@ -1,10 +1,14 @@
-"""The life of memories at size: `python -m bench.life`. Each row stands beside reading the same records, same run."""
+"""The life of memories at size: `python -m bench.life`. Each row stands beside reading the same records, same run.
+
+Every figure is the median of several tries, each in a process of its own, as a command is: what one try left in caches
+made the next one quick while a store was small, and what was left of a small store slowed the collection of garbage
+while a larger one was read. Seconds are of processor time.
+"""
 
 from __future__ import annotations
 
 import argparse
 import random
-import statistics
 import sys
 import tempfile
 import time
@@ -12,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from bench.corpus import memories
 from bench.speed import Row, machine, publish
@@ -54,55 +58,83 @@ def _worked(memory: Memory, number: int, chance: random.Random) -> Memory:
     return replace(memory, metadata=about)
 
 
-def seconds(action: Callable[[], object], tries: int) -> float:
-    """Median time of an action; the first try, which warms caches, does not count."""
-    action()
-    times = []
-    for _ in range(tries):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+@dataclass(frozen=True)
+class Try:
+    """What one try took, and what it was that it found, in words."""
+
+    seconds: float
+    found: str = ""
+
+
+def median(run: Callable[[MemoryStore], str], folder: Path, tries: int) -> Try:
+    """The median of several tries with a store, each in a process of its own."""
+    return sorted((_apart(run, folder) for _ in range(tries)), key=lambda one: one.seconds)[tries // 2]
+
+
+def _apart(run: Callable[[MemoryStore], str], folder: Path) -> Try:
+    forked = get_context("fork")
+    here, there = forked.Pipe(duplex=False)
+    child = forked.Process(target=lambda: there.send(_tried(run, folder)))
+    child.start()
+    there.close()
+    with here:
+        result: Try = here.recv()
+    child.join()
+    return result
+
+
+def _tried(run: Callable[[MemoryStore], str], folder: Path) -> Try:
+    with open_store(folder, user="bench") as store:
+        start = time.process_time()
+        found = run(store)
+        return Try(time.process_time() - start, found)
+
+
+def _read(store: MemoryStore) -> str:
+    return f"{sum(1 for _ in store.all())} records"
 
 
 @dataclass(frozen=True)
 class Act:
-    """A command to measure: what it does, what it found in words, and the seconds it may take for 10,000 memories."""
+    """A command to measure: what it does and finds, in words, and the seconds it may take for 10,000 memories."""
 
     name: str
-    run: Callable[[MemoryStore], object]
-    found: Callable[[object], str]
+    run: Callable[[MemoryStore], str]
     goal_seconds: float
 
 
 ACTS = (
-    Act(
-        "decay --dry-run",
-        lambda store: store.decay.run(policies=DECAY_POLICIES, dry_run=True, now=NOW),
-        lambda report: f"{len(report.faded)} fade",
-        2.0,
-    ),
-    Act(
-        "consolidate --dry-run",
-        lambda store: store.consolidation.run(dry_run=True, now=NOW),
-        lambda report: _consolidated(report),
-        10.0,
-    ),
-    Act("conflicts", lambda store: store.conflicts.open(now=NOW), lambda found: f"{len(found.found)} pairs", 10.0),
+    Act("decay --dry-run", lambda store: _faded(store), 2.0),
+    Act("consolidate --dry-run", lambda store: _consolidated(store), 10.0),
+    Act("conflicts", lambda store: f"{len(store.conflicts.open(now=NOW).found)} pairs", 10.0),
 )
+
+
+def _faded(store: MemoryStore) -> str:
+    return f"{len(store.decay.run(policies=DECAY_POLICIES, dry_run=True, now=NOW).faded)} fade"
+
+
+def _consolidated(store: MemoryStore) -> str:
+    plan = store.consolidation.run(dry_run=True, now=NOW).plan
+    parts = [made.part for made in plan.made]
+    return f"{plan.superseded} merged, {parts.count('knowledge')} knowledge, {parts.count('skills')} strategies"
 
 
 def measure(directory: Path, sizes: Sequence[int], tries: int) -> list[Row]:
     """Each act over stores of growing size, and how it grows."""
     taken: dict[tuple[str, int], float] = {}
     rows = []
+    _made(directory / "few", 100)
+    with open_store(directory / "few", user="bench") as few:
+        [act.run(few) for act in ACTS]  # loads the lists of words
     for count in sizes:
-        with open_store(directory / str(count), user="bench", create=True) as store:
-            store.add_many(list(lived(count)), allow_duplicate=True)
-            base = seconds(lambda store=store: list(store.all()), tries)
-            for act in ACTS:
-                taken[act.name, count] = seconds(lambda store=store, act=act: act.run(store), tries)
-                rows.append(_row(act, count, taken[act.name, count], base, act.found(act.run(store))))
+        folder = directory / str(count)
+        _made(folder, count)
+        base = median(_read, folder, tries).seconds
+        for act in ACTS:
+            took = median(act.run, folder, tries)
+            taken[act.name, count] = took.seconds
+            rows.append(_row(act, count, took, base))
     return sorted(rows, key=lambda row: row.what.split(",")[0]) + [
         _growth(act, less, more, taken[act.name, more] / taken[act.name, less])
         for act in ACTS
@@ -110,20 +142,29 @@ def measure(directory: Path, sizes: Sequence[int], tries: int) -> list[Row]:
     ]
 
 
-def _row(act: Act, count: int, took: float, base: float, outcome: str) -> Row:
+def _made(folder: Path, count: int) -> None:
+    """A store with so many memories; in a process of its own, which leaves nothing in this one."""
+    making = get_context("fork").Process(target=lambda: _fill(folder, count))
+    making.start()
+    making.join()
+
+
+def _fill(folder: Path, count: int) -> None:
+    with open_store(folder, user="bench", create=True) as store:
+        store.add_many(list(lived(count)), allow_duplicate=True)
+
+
+def _row(act: Act, count: int, took: Try, base: float) -> Row:
     goal = act.goal_seconds * count / 10_000
-    what, beside = f"`{act.name}`, {count:,} ({outcome})", f"reading every record: {base:.2f} s"
-    return Row(what, f"{took:.2f} s = {took / base:.1f} x", beside, f"≤ {goal:g} s", took <= goal)
+    what, beside = f"`{act.name}`, {count:,} ({took.found})", f"reading every record: {base:.2f} s"
+    return Row(
+        what, f"{took.seconds:.2f} s = {took.seconds / base:.1f} x", beside, f"≤ {goal:g} s", took.seconds <= goal
+    )
 
 
 def _growth(act: Act, less: int, more: int, growth: float) -> Row:
     what = f"growth of `{act.name}` from {less:,} to {more:,}"
     return Row(what, f"{growth:.2f} x", "", f"≤ {MOST_GROWTH:g} x", growth <= MOST_GROWTH)
-
-
-def _consolidated(report: Any) -> str:
-    parts = [made.part for made in report.plan.made]
-    return f"{report.plan.superseded} merged, {parts.count('knowledge')} knowledge, {parts.count('skills')} strategies"
 
 
 def main() -> int:

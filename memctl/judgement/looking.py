@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -56,21 +55,23 @@ def masks(sentence: Sentence) -> Bits:
 
     Two claims, of which neither has a bit of its subject among the words of the other, never clash.
     """
-    words = [word for word in sentence.words if word.kind in COST]
-    everything = _mask(each for word in words for each in (word.stem, word.key)) or _ALL
     if sentence.language == "zh" or "only" in sentence.flags:
         return _ALL, _ALL
-    return _mask(each for word in words if _names_subject(word) for each in (word.stem, word.key)) or _ALL, everything
+    subject = everything = 0
+    for word in sentence.words:
+        if word.kind in COST:
+            bits = _bit(word.stem) | _bit(word.key)
+            everything |= bits
+            subject |= bits if _names_subject(word) else 0
+    return subject or _ALL, everything or _ALL
 
 
 _ALL = (1 << _BITS) - 1
 
 
-def _mask(words: Iterable[str]) -> int:
-    bits = 0
-    for word in words:
-        bits |= 1 << hash(word) % _BITS
-    return bits
+@lru_cache(16_384)
+def _bit(word: str) -> int:
+    return 1 << hash(word) % _BITS
 
 
 def points(sentence: Sentence) -> Points:
@@ -135,11 +136,12 @@ _DIFFERENT = 3
 class Looking:
     """What one claim may clash with: a look at another takes a microsecond, because its sets are made once."""
 
-    __slots__ = ("_one", "_stems", "_subject", "_telling")
+    __slots__ = ("_keys", "_one", "_stems", "_subject", "_telling")
 
     def __init__(self, one: Points) -> None:
         self._one = one
-        self._stems, self._subject, self._telling = map(frozenset, (one.stems, one.subject, one.telling))
+        sets = map(frozenset, (one.keys, one.stems, one.subject, one.telling))
+        self._keys, self._stems, self._subject, self._telling = sets
 
     def may_clash(self, other: Points) -> bool:
         """Whether comparing the two claims can find anything."""
@@ -156,7 +158,7 @@ class Looking:
             no, yes = (one, other) if one.denied else (other, one)
             return sum(key not in yes.keys for key in no.keys) <= 2
         shared = not one.amounts.isdisjoint(other.amounts)
-        apart = bool(one.measured and other.measured) and differ(one.measured, other.measured)
+        apart = one.measured != other.measured and differ(one.measured, other.measured)
         if shared and apart:
             return True
         excluding = self._exclude(other)
@@ -169,21 +171,21 @@ class Looking:
         if not (much or self._little_else(other)):
             return False
         single = one.given.single or other.given.single
-        if limits or (single and may_differ(one.given, other.given)) or _same_words(one, other):
+        if limits or (single and may_differ(one.given, other.given)) or self._same_words(other):
             return True
         if not (much or self._reworded(other)):
             return False
         if (one.turning and other.turning and _turn_apart(one, other)) or (apart and _last(one) and _last(other)):
             return True
         one_value = apart or one.one_value or other.one_value
-        return one_value and may_be_reworded(needing(one.sentence.text), needing(other.sentence.text))
+        return one_value and may_be_reworded(needing(one.sentence), needing(other.sentence))
 
     def _of_two_subjects(self, other: Points) -> bool:
         """Whether each has a subject of which the other says nothing."""
         if not self._subject or not other.subject:
             return False
         mine = self._subject.isdisjoint(other.stems) and self._subject.isdisjoint(other.keys)
-        return mine and self._stems.isdisjoint(other.subject) and set(other.subject).isdisjoint(self._one.keys)
+        return mine and self._stems.isdisjoint(other.subject) and self._keys.isdisjoint(other.subject)
 
     def _exclude(self, other: Points) -> bool:
         """Whether a word of one may exclude a word of the other."""
@@ -200,8 +202,12 @@ class Looking:
         mine = len(self._telling.difference(other.stems))
         if mine > _DIFFERENT or self._stems.isdisjoint(other.stems):
             return False
-        theirs = sum(stem not in self._stems for stem in other.telling)
+        theirs = len(set(other.telling) - self._stems)
         return theirs <= _DIFFERENT and (min(mine, theirs) <= 1 or not self._telling.isdisjoint(other.telling))
+
+    def _same_words(self, other: Points) -> bool:
+        """Whether two claims may differ in the order of their words alone."""
+        return len(self._keys) == len(other.keys) and self._keys.issuperset(other.keys)
 
 
 def _last(one: Points) -> bool:
@@ -222,8 +228,3 @@ def _exclude_alone(one: Points, other: Points) -> bool:
         for each, rival in ((one, other), (other, one))
     ]
     return any(excludes(a, b) for a in sides[0] for b in sides[1])
-
-
-def _same_words(one: Points, other: Points) -> bool:
-    """Whether two claims may differ in the order of their words alone."""
-    return len(one.keys) == len(other.keys) and set(one.keys) == set(other.keys)

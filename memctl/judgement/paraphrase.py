@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from memctl.judgement import lexicon
@@ -104,11 +105,15 @@ def _may_stand_alone(word: Word) -> bool:
 
 def may_have_partner(word: Word, others: Sequence[Word]) -> bool:
     """Whether another word is near this one, or may be a part of it, or it of that: a sailboat, a sailing boat."""
-    text = word.plain
-    if (is_chinese(word) or has_near(text, word.mark)) and any(near(word, each) for each in others):
+    return any(_may_be_partners(word, each) for each in others)
+
+
+@lru_cache(65_536)
+def _may_be_partners(one: Word, other: Word) -> bool:
+    text, each = one.plain, other.plain
+    if (is_chinese(one) or has_near(text, one.mark)) and near(one, other):
         return True
-    long = (each.plain for each in others if max(len(each.text), len(text)) > SHORT)
-    return any(_may_be_part(text, each) or _may_be_part(each, text) for each in long)
+    return _may_be_part(text, each) or _may_be_part(each, text)
 
 
 def _may_be_part(part: str, whole: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from memctl.judgement import amounts, lexicon
@@ -14,7 +14,7 @@ from memctl.judgement.framing import Frame, frame, is_small, people, persons_agr
 from memctl.judgement.paraphrase import MOST, in_order, is_generic, may_have_partner, paired, says_nothing
 from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
 from memctl.judgement.values import is_additive, is_vague, may_hold
-from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Word, denies, read
+from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Sentence, Word, denies, read
 
 Places = list[int]
 
@@ -23,7 +23,7 @@ def reworded(pair: Pair) -> Clash | None:
     """In what two claims in other words exclude each other; None where they do not, or much else differs."""
     if pair.one.inherited or pair.other.inherited or max(len(pair.one.text), len(pair.other.text)) > LONGEST:
         return None
-    if pair.one.language == "en" and not may_be_reworded(needing(pair.one.text), needing(pair.other.text)):
+    if pair.one.language == "en" and not may_be_reworded(needing(pair.one), needing(pair.other)):
         return None
     one, other = frame(pair.one.text), frame(pair.other.text)
     if max(len(one.words), len(other.words)) > MOST or one.past != other.past or not persons_agree(one, other):
@@ -113,7 +113,12 @@ def _amounts(pair: Pair, one: Frame, other: Frame, slots: Slots, differing: Coun
     (a, *more), (b, *others) = slots
     if more or others or a.kind != QUANTITY or b.kind != QUANTITY or not all(key[:1] == "#" for key in differing):
         return False
-    return amounts.exclude(pair, a, b)
+    return amounts.exclude(replace(pair, one=_holding(pair.one, one, a), other=_holding(pair.other, other, b)), a, b)
+
+
+def _holding(sentence: Sentence, side: Frame, word: Word) -> Sentence:
+    """The sentence that a word is of: said plainly, one may have others than as it was written."""
+    return sentence if word in sentence.words else side.sentence
 
 
 def _values(one: Frame, other: Frame, slots: Slots, left: Places, right: Places, shared: Sequence[Word]) -> bool:
@@ -160,6 +165,7 @@ class Needing:
 
     Args:
         every: its words, as they are compared.
+        keys: what stands for them.
         words: those that have a partner in the other claim, or are a part of its value.
         singles: those of which there is one value.
         measured: the amounts.
@@ -167,6 +173,7 @@ class Needing:
     """
 
     every: tuple[Word, ...]
+    keys: frozenset[str]
     words: tuple[Word, ...]
     singles: tuple[Word, ...]
     measured: frozenset[str]
@@ -174,13 +181,17 @@ class Needing:
 
 
 @lru_cache(16_384)
-def needing(text: str) -> Needing:
+def needing(claim: Sentence) -> Needing:
     """What `reworded` needs of an English claim."""
-    compared = read(plain(text))
+    text = plain(claim.text)
+    as_written = text == claim.text and all(word.key != "user" for word in claim.words)
+    compared = claim if as_written else read(text)
     every = compared.words
     words = tuple(word for word in every if word.kind in (WORD, NAME) and not is_small(word))
+    words = tuple(word for word in words if not (is_generic(word) or _is_aside(word)))
     measured = frozenset(word.key for word in every if word.kind == QUANTITY)
-    return Needing(every, words, tuple(filter(takes_one_value, every)), measured, compared.denied)
+    keys = frozenset(word.key for word in every)
+    return Needing(every, keys, words, tuple(filter(takes_one_value, every)), measured, compared.denied)
 
 
 def takes_one_value(word: Word) -> bool:
@@ -199,12 +210,24 @@ def may_be_reworded(one: Needing, other: Needing) -> bool:
     amounts_differ = one.measured != other.measured
     if not (amounts_differ or one.singles or other.singles):
         return False
-    sides = _alone(one, other), _alone(other, one)
+    alone = _alone(one, other), _alone(other, one)
     if amounts_differ:
-        return not any(sides)
-    if any(len(side) > _VALUE or any(word.subject for word in side) for side in sides):
+        return not any(any(side) for side in alone)
+    mine = _as_value(alone[0])
+    theirs = None if mine is None else _as_value(alone[1])
+    if mine is None or theirs is None:
         return False
-    return any(word not in side for each, side in zip((one, other), sides, strict=True) for word in each.singles)
+    return any(word not in mine for word in one.singles) or any(word not in theirs for word in other.singles)
+
+
+def _as_value(words: Iterable[Word]) -> list[Word] | None:
+    """Words that may be a value; None where there are too many, or one is of the subject."""
+    found: list[Word] = []
+    for word in words:
+        if word.subject or len(found) == _VALUE:
+            return None
+        found.append(word)
+    return found
 
 
 def differ(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -216,8 +239,6 @@ _VALUE = 2
 """Words of a value."""
 
 
-def _alone(one: Needing, other: Needing) -> list[Word]:
+def _alone(one: Needing, other: Needing) -> Iterator[Word]:
     """The words of a claim that certainly have no partner in the other, and make a difference."""
-    keys = {word.key for word in other.every}
-    left = (word for word in one.words if word.key not in keys and not (is_generic(word) or _is_aside(word)))
-    return [word for word in left if not may_have_partner(word, other.every)]
+    return (word for word in one.words if word.key not in other.keys and not may_have_partner(word, other.every))

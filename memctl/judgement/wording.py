@@ -55,6 +55,9 @@ class Word:
     subject: bool = False
     quantity: Quantity | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.text)  # words are looked up by the million, and few that differ are written alike
+
     @property
     def plain(self) -> str:
         """As written, in lower case and owning nothing."""
@@ -76,6 +79,9 @@ class Sentence:
     words: tuple[Word, ...]
     whole: tuple[Word, ...] = ()
     inherited: int = 0
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     @cached_property
     def denied(self) -> bool:

@@ -136,6 +136,12 @@ def test_what_never_happened_and_what_did() -> None:
     assert found("Alice has never met Kelly.", "Alice met Kelly at the book club."), "the first is no longer true"
 
 
+def test_an_amount_that_only_the_plain_wording_has() -> None:
+    """A number within a compound is an amount of its own where the compound is taken apart."""
+    pair = found("Overview: set in 19th-century England", "Overview: set in 12th-century England")
+    assert [each.evidence[-1] for each in pair] == ["19th ≠ 12th"]
+
+
 def test_the_name_most_memories_begin_with_is_the_user_s() -> None:
     others = [f"Bob has thing{n}." for n in range(6)]
     memories = [memory(f"mem_{n}", text) for n, text in enumerate([*others, "Bob hates jazz.", "I like jazz."])]
