@@ -32,7 +32,6 @@ from memctl.retrieval.retrieve import Candidate, Question, Recent, Retrieved
 from memctl.retrieval.route import domain, with_domain
 from memctl.retrieval.route import route as route_of
 from memctl.retrieval.subjects import subject_of
-from memctl.retrieval.topics import wished_words
 from memctl.storage.ports.search import Match, Origin, Search
 
 T = TypeVar("T")
@@ -110,11 +109,10 @@ def _recent(search: Search, recent: str) -> Recent | None:
 def _questions(query: Query, search: Search) -> Sequence[Question]:
     """The question without frequent words, if it has any; then the complete one, in case the first matches nothing."""
     counts, about = search.term_counts(terms(query.text)), subject(query.text)
-    wished = wished_words(query.text) if about else ""
     frequent = retrieve.frequent(search, counts)
 
     def prepared(left_out: Collection[str]) -> Question:
-        return retrieve.prepare(query.text, counts, search.total(), left_out, about, wished)
+        return retrieve.prepare(query.text, counts, search.total(), left_out, about)
 
     return (prepared(frequent), prepared(())) if frequent else (prepared(()),)
 

@@ -35,6 +35,13 @@ _REQUEST = (
 """A request: for advice, for something of value ("what is the best …"), for some of many ("what are some …", but not of
 what others have or did), or for a choice."""
 
+_REPORTED = (
+    r"\b(?:did|does|has|have|had|was|were) (?!you\b|i\b|we\b|there\b)\w+\b[^.?!]{0,60}\b(?:suggest|recommend|advi[sc]e|propose|choose|pick)"
+    r"|\b(?:receiv(?:ed|ing)|gave|got|getting|given|giving) (?:\w+ ){0,2}(?:advice|suggestions?|recommendations?|tips?)\b"
+    r"|^(?:what|which|who|how) (?!you\b|i\b|we\b|do\b|to\b)\w+ thinks?\b"
+)
+"""A question about advice that others gave or got: "What book did Ann recommend to Tom?"."""
+
 _ASKING = rf"{_REQUEST}|\b(?:{_GOOD}|{_SOUGHT}|options?)\b"
 """The words of a request that say nothing about its subject."""
 
@@ -79,7 +86,8 @@ def _pattern(cues: str) -> re.Pattern[str]:
 
 def asks_for_advice(question: str) -> bool:
     """Whether a question asks for advice, ideas or a choice."""
-    return _pattern(_REQUEST).search(question.replace("’", "'")) is not None
+    plain = question.replace("’", "'")
+    return _pattern(_REQUEST).search(plain) is not None and _pattern(_REPORTED).search(plain) is None
 
 
 def subject(question: str) -> str:

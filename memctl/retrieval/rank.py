@@ -128,9 +128,9 @@ SESSION_SHARE, OF_SESSION = 0.4, 2
 SPEAKER_SHARE, DATE_SHARE = 0.15, 0.1
 """Added to a message, as a share of its score, if the question names its speaker or its day."""
 
-WISH, WISH_VECTORS = 0.3, 2
-"""Added to a standing wish or trait if advice is asked for, together with its vector part so many times more. Its
-lexical part does not count: it seldom has a word of the request that it matters for, and then by chance."""
+WISH = 0.3
+"""Added to a standing wish or trait if advice is asked for, together with its vector part once more: it seldom has a
+word of the request that it matters for."""
 
 
 def leaders(signals: Mapping[int, Signals]) -> list[int]:
@@ -192,7 +192,7 @@ def with_cues(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cue
 
 
 def _wished(parts: Signals) -> float:
-    return WISH + WISH_VECTORS * parts.vector - parts.lexical
+    return WISH + parts.vector
 
 
 def most(signals: Mapping[int, Signals], origins: Mapping[int, Origin], cues: Cues) -> float:

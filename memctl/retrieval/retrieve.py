@@ -27,10 +27,6 @@ FREQUENT_FROM = 50
 
 CANDIDATES = 100
 
-OWN_WORDS = 3
-"""How often the words of a request are embedded with the words for its topic. Less, and "a weekend in Las Vegas" no
-longer finds "I avoid gambling"; more, and "a restaurant" no longer finds "I can't stand spicy food"."""
-
 _EDGES = "?!.,;:\"'()[]{}<>“”‘’«»…—–？！。，、；：（）「」『』《》"
 """Punctuation around words: it has no meaning, but would get its own vector."""
 
@@ -41,8 +37,7 @@ class Question:
 
     Args:
         words: its terms for full text, without stop words and frequent ones (but never none).
-        embedded: its text for the embedder, without frequent words; of a request, only the words of its subject, and
-            some of what wishes about its topic speak of.
+        embedded: its text for the embedder, without frequent words; of a request, only the words of its subject.
         weights: idf of each term.
         pieces: pieces of its words, for full text, if it is not in English.
     """
@@ -104,12 +99,7 @@ def _everywhere(parts: Sequence[tuple[int, int]]) -> bool:
 
 
 def prepare(
-    text: str,
-    counts: Mapping[str, int],
-    total: int,
-    frequent: Collection[str] = (),
-    subject: str = "",
-    wished: str = "",
+    text: str, counts: Mapping[str, int], total: int, frequent: Collection[str] = (), subject: str = ""
 ) -> Question:
     """Prepare a question, without words that do not tell memories apart.
 
@@ -118,15 +108,13 @@ def prepare(
         total: the number of entries.
         frequent: terms that are too frequent.
         subject: of a request. Only its content words are embedded: a vector of all would be near to any other request.
-        wished: words that are embedded with it, as preferences about its topic contain them (`topics.wished_words`).
     """
     words = list(dict.fromkeys(terms.terms(text)))
     content = _unless_empty([w for w in words if not is_stop(w)], words)
     rare = _unless_empty([w for w in content if w not in frequent], content)
     chosen = _with_terms(subject, lambda term: term in rare) or _with_terms(text, lambda term: term not in frequent)
     weights = {word: _idf(counts.get(word, 0), total) for word in rare}
-    embedded = " ".join([*chosen * OWN_WORDS, wished]) if wished else " ".join(chosen)
-    return Question(tuple(rare), embedded or text, weights, tuple(dict.fromkeys(terms.pieces(text))))
+    return Question(tuple(rare), " ".join(chosen) or text, weights, tuple(dict.fromkeys(terms.pieces(text))))
 
 
 def _with_terms(text: str, wanted: Callable[[str], bool]) -> list[str]:
