@@ -12,7 +12,10 @@ from memctl.core.text.terms import terms
 
 USER, ASSISTANT = ("user", "human"), ("assistant", "ai", "agent", "bot")
 
-_GOOD = r"best|better|nicest|easiest|quickest|fastest|cheapest|safest|healthiest|simplest|good|great|nice|ideal|perfect|right|suitable|excellent|recommended|must-\w+"
+_GOOD = (
+    r"best|better|nicest|easiest|quickest|fastest|cheapest|safest|healthiest|simplest|good|great|nice|ideal|perfect"
+    r"|right|suitable|excellent|recommended|must-\w+"
+)
 _OF_VALUE = (
     rf"(?:{_GOOD}|effective|efficient|easy|fun|healthy|safe|cheap|top|popular|interesting|affordable|practical"
     r"|most \w+)"
@@ -23,7 +26,8 @@ _REQUEST = (
     r"\b(?:suggest|recommend|advise|advice|should|would you|can you|could you|help me"
     r"|how (?:can|do|could|might) (?:i|we)|what(?= .{0,80} do i\b)|tell me"
     r"|(?:what|which|where|when|how) (?:could|can|shall|to)"
-    r"|what (?:helps?|works?) (?:against|for|with)|worth (?:\w+ing)|would(?= .{2,60} (?:suit|fit|make sense|work for)\b| (?:be|look|fit|go|taste) (?:good|nice|best|better|great|right|well)\b)"
+    r"|what (?:helps?|works?) (?:against|for|with)|worth (?:\w+ing)|would(?= .{2,60} (?:suit|fit|make sense"
+    r"|work for)\b| (?:be|look|fit|go|taste) (?:good|nice|best|better|great|right|well)\b)"
     r"|what do you think (?:of|about)|which(?= .{2,60} (?:is|are) (?:good|best|better|nice|worth)\b)"
     rf"|plan (?:a|an|my|our|the)|looking for|(?:any|some|your|need|want|have|for)(?= (?:\w+ ){{0,3}}?(?:{_SOUGHT})\b)"
     rf"|what are some(?! of\b)(?!.{{0,200}}\b(?:{_OTHERS})\b)"
@@ -36,8 +40,10 @@ _REQUEST = (
 what others have or did), or for a choice."""
 
 _REPORTED = (
-    r"\b(?:did|does|has|have|had|was|were) (?!you\b|i\b|we\b|there\b)\w+\b[^.?!]{0,60}\b(?:suggest|recommend|advi[sc]e|propose|choose|pick)"
-    r"|\b(?:receiv(?:ed|ing)|gave|got|getting|given|giving) (?:\w+ ){0,2}(?:advice|suggestions?|recommendations?|tips?)\b"
+    r"\b(?:did|does|has|have|had|was|were) (?!you\b|i\b|we\b|there\b)\w+\b[^.?!]{0,60}\b(?:suggest|recommend|advi[sc]e"
+    r"|propose|choose|pick)"
+    r"|\b(?:receiv(?:ed|ing)|gave|got|getting|given|giving) (?:\w+ ){0,2}(?:advice|suggestions?|recommendations?"
+    r"|tips?)\b"
     r"|^(?:what|which|who|how) (?!you\b|i\b|we\b|do\b|to\b)\w+ thinks?\b"
 )
 """A question about advice that others gave or got: "What book did Ann recommend to Tom?"."""
