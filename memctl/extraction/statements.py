@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from memctl.core.text.language import has_chinese
 from memctl.extraction import words
-from memctl.extraction.words import CHINESE, ENGLISH, form, forms
+from memctl.extraction.words import CHINESE, ENGLISH, form, forms, worded
 
 STATEMENT, DECISION, HABIT = "statement", "decision", "habit"
 """The rules by which a clause is found to state something."""
@@ -104,9 +104,15 @@ def requested(text: str, asks: bool = False) -> str:
     """
     if (asks and not _is_polite(text)) or _found(text, r"哈哈+$", r"(?!)"):
         return ""
+    wanted = _wanted(text)
+    unquoted = worded("quotes").sub("“”", text)
+    return wanted if unquoted == text or _wanted(unquoted) else ""  # somebody else asks in a quotation
+
+
+def _wanted(text: str) -> str:
     listed = forms(_language(text), "remember")
     match = next(filter(None, (words.pattern(_language(text), each).match(text) for each in listed)), None)
-    return match["x"] if match else ""
+    return match["x"] if match and not _found(match["x"], r"{unkept}", r"(?!)") else ""
 
 
 def _is_polite(text: str) -> bool:
@@ -120,6 +126,8 @@ def _is_polite(text: str) -> bool:
 
 def points(text: str) -> bool:
     """Whether a sentence says nothing but that another one is to be remembered."""
+    if text.rstrip().endswith(("?", "？")) and not _is_polite(text):
+        return False
     return words.pattern(_language(text), form(_language(text), "pointing_back")).search(text) is not None
 
 

@@ -862,3 +862,46 @@ def test_what_is_said_of_two_persons_is_two_facts(text: str, contents: list[str]
 )
 def test_a_sentence_that_belongs_together_is_one(text: str) -> None:
     assert {one.content for one in found(text)} <= {text}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'd return them, but I remember that the shop takes nothing back.",
+        "I'll read the basics and jot down some specific questions I have.",
+        "The browser should remember my login.",
+        "It's nice to remember him like that.",
+        "Never saw this coming.",
+        "My printer hates me, I swear.",
+        "歌里唱的“记住我的爱”真好听",
+        "记得把第三段改短一点",
+        "记一下这个参数怎么写",
+        "我把第二页的备注弄不见了",
+        "是啊，我最喜欢堵车了",
+        "我喜欢！",
+        "每次听老师讲课，我都觉得好困。",
+        "我今天又迟到了，为什么我总是起不来床呢？",
+    ],
+)
+def test_recollections_quotations_and_reactions_are_not_kept(text: str) -> None:
+    assert not [one for one in found(text) if one.confidence >= Settings().extract_threshold and not one.tentative]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Store in memctl: the release branch is cut every second Tuesday.",
+        "FYI for your notes: the projector is broken.",
+        "One thing to remember about our house: the hot tap is on the right.",
+        "I prefer that you answer in short sentences.",
+        "My grandparents came from Sicily.",
+        "先存起来，水管工周三过来",
+        "把我跟小普换班这事存到记忆里",
+        "我没同意之前，千万别给客户发东西",
+        "上个月医生给我开了降压药",
+        "大家同意不再支持旧版了",
+    ],
+)
+def test_requests_and_facts_in_other_wordings_are_kept_verbatim(text: str) -> None:
+    stored = [one for one in found(text) if one.confidence >= Settings().extract_threshold and not one.tentative]
+    assert [one.content.rstrip(".") for one in stored] == [text.rstrip(".")]

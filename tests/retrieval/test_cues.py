@@ -135,7 +135,11 @@ def test_a_standing_wish_counts_where_advice_is_wanted(store: MemoryStore):
      "I don’t really like jazz.", "我从来不吃香菜。", "花粉让我打喷嚏。", "I strictly follow a halal diet.",
      "I have a severe nut allergy.", "My daughter has a strong aversion to needles.", "We only buy second-hand furniture.",
      "I am firmly opposed to cloud storage.", "I find crowded places exhausting.", "We don't cook on Fridays.",
-     "I cannot digest raw onions.", "I'm not into horror films.", "I utterly despise early meetings."],
+     "I cannot digest raw onions.", "I'm not into horror films.", "I utterly despise early meetings.",
+     "I don't want plants that need much water.", "I have very sensitive skin.", "I value free time over salary.",
+     "I only give things I made myself.", "I feel uncomfortable in tight clothes.", "We keep our children away from screens.",
+     "I'm not willing to take risks.", "Late calls keep me awake.", "I lose patience with long rules.",
+     "I have a bad back.", "I can't handle humid heat."],
 )  # fmt: skip
 def test_a_trait_stands(text: str):
     assert standing(Memory("", text), 8)
@@ -147,7 +151,8 @@ def test_a_trait_stands(text: str):
     "text",
     ["I'd love to see that film.", "The train was never late.", "我不知道他在哪里。", "I've never been to Rome.",
      "I don't know the way.", "I can't wait to see you.", "How do I find a reliable plumber?", "I love how you sing.",
-     "I have a severe cold.", "I don't really have time."],
+     "I have a severe cold.", "I don't really have time.", "I don't want to miss the train.",
+     "I only know that it was late.", "It keeps me going.", "I appreciate that you came."],
 )  # fmt: skip
 def test_what_is_wanted_once_is_no_trait(text: str):
     assert not standing(Memory("", text), 8)
@@ -161,6 +166,8 @@ def test_what_is_wanted_once_is_no_trait(text: str):
         ("Which sweater would be a good gift?", "sweater gift"),
         ("I'm off to Kyoto in June. Any ideas?", "Kyoto June"),
         ("What's the best way to get to Leeds?", "way Leeds"),
+        ("What helps against insomnia?", "insomnia"),
+        ("Make me a playlist for the drive.", "playlist drive"),
         ("去青岛旅行，推荐几家餐厅吧。", "去青岛旅行 几家餐厅吧"),
     ],
 )
@@ -176,6 +183,10 @@ def test_a_request_is_embedded_by_its_subject(question: str, about: str):
         "What are some changes she has made?",
         "What did Ben paint?",
         "Which gift came first?",
+        "What book did Ann recommend to Ben?",
+        "Which city does Ann suggest for the trip?",
+        "What has Ben planned after receiving advice from Ann?",
+        "What Ben thinks the best studio looks like?",
     ],
 )
 def test_what_somebody_did_is_no_request(question: str):

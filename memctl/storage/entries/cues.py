@@ -24,40 +24,62 @@ _HOW = r"(?: (?:\w+ly|do|does|will|just|simply|only|always|often|still|also|ever
 _TASTE = (
     r"prefers?|hates?|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?"
     r"|adores?|avoids?|refuses?|shuns?|abstains?|objects? to|opposes?|fears?|never(?! (?:want|had|been|have)\b)"
-    r"|learns? best|(?:steers?|stays?|keeps?) (?:clear|away)|gets? (?:dizzy|(?:sea|car)?sick|anxious|nervous)"
-    r"|gave up|quits?"
+    r"|learns? best|(?:steers?|stays?|keeps?) (?:clear|away)|keeps? (?:\w+ ){1,3}(?:away|off|free)\b"
+    r"|gave up|quits?|values?|treasures?|believes? in|insists? on|requires?|swears? by|favou?rs?|trusts?|distrusts?"
+    r"|mistrusts?"
+    r"|gravitates?|leans? towards?|tends? to|struggles? with|suffers?|faints?|prioriti[sz]es?|resents?"
+    r"|appreciates? (?!(?:it|that|you|the|your)\b)"
+    r"|(?:gets?|feels?) (?:dizzy|(?:sea|car|motion )?sick|anxious|nervous|bored|tired|overwhelmed|stressed"
+    r"|uncomfortable|uneasy"
+    r"|nauseous|claustrophobic|lost|self-conscious) (?:at|in|on|by|of|when|if|with|around|from|after|even|easily)"
+    r"|loses? (?:patience|interest|focus|concentration)|(?:concentrates?|sleeps?|works?|focus(?:es)?) (?:best|better"
+    r"|badly|poorly|only)"
+    r"|(?:travels?|commutes?) (?:\w+ )?for work|works? (?:from home|nights|remotely|shifts)"
 )
 _NEGATED = (
     r"(?:don't|do not|doesn't|does not)(?: \w+ly)? (?!(?:\w+ly|know|think|remember|recall|forget|mean|see|understand|"
-    r"get|want|need|wait|imagine|say|tell|hear|find|agree|mind|worry|blame|stop|seem|look|feel|have|let|expect|even|be)\b)\w+"
+    r"get|want|need|wait|imagine|say|tell|hear|find|agree|mind|worry|blame|stop|seem|look|feel|have|let|expect|even"
+    r"|be)\b)\w+"
     r"|(?:can't|cannot|can not|couldn't|won't|will not|must not|mustn't)(?: \w+ly)? (?:stand|bear|tolerate|abide|eat|"
     r"drink|consume|digest|take|touch|wear|use|buy|own|sit|stay|sleep|fly|drive|swim|climb|lift|run|read|watch|trust|"
-    r"do without)"
+    r"do without|handle|cope|support|concentrate|focus|afford)"
+    r"|(?:don't|do not|doesn't|does not) (?:like|want|need) (?!to\b|you\b|it\b|that\b|this\b|any(?:thing|one)?\b)\w+"
+    r"|(?:don't|do not|doesn't|does not) want to (?:own|use|eat|drink|manage|spend|live|wear|buy|support|drive|fly"
+    r"|rely|depend|compromise)"
 )
 """A negated habit or ability. "I don't know" and the like say something of the moment, not of a habit."""
 
 _HABIT = (
-    r"(?:only|exclusively) (?:eat|drink|consume|wear|use|buy|read|watch|play|fly|travel|stay|sleep|work|shop|cook|take|"
-    r"train|ride|drive|trust|speak|order|book|rent|support)s?"
+    r"(?:only|exclusively) (?!(?:have|has|had|got|know|think|see|saw|want|need|mean|wish|hope|wonder|was|were|get"
+    r"|just)\b)\w+"
     r"|(?:follows?|keeps?|observes?|adheres? to|lives? by|sticks? to|eats?|drinks?|buys?)"
     r" (?:[\w-]+ ){0,3}(?:diets?|lifestyle|kosher|halal|sabbath|vegan|vegetarian|gluten-free|organic)"
 )
 _BEING = (
     r"(?:allergic|[\w-]*intolerant|sensitive to|vegan|vegetarian|pescatarian|coeliac|celiac|diabetic|asthmatic|afraid"
     r"|scared|terrified|frightened|averse|opposed|against|fond|keen|interested|into|picky|particular about"
-    r"|claustrophobic|on an? (?:[\w-]+ ){0,3}diet|an? (?:[\w-]+ ){0,3}(?:fan|lover|person|believer|eater|owl)|not an?)"
+    r"|claustrophobic|drawn to|fascinated|passionate|committed to|devoted|obsessed|uncomfortable|unwilling|not willing"
+    r"|willing to only"
+    r"|reluctant|wary|suspicious|sceptical|skeptical|bothered|bored by|prone to|on an? (?:[\w-]+ ){0,3}diet"
+    r"|an? (?:[\w-]+ ){0,3}(?:fan|lover|person|believer|eater|owl)|not an?)"
 )
 _HAVING = (
-    r"(?:[\w-]+ ){0,6}?(?:allergy|allergies|aversion|dislike|distaste|hatred|intolerance|sensitivity|phobia|fear"
+    r"(?:(?:[\w-]+ ){0,6}?(?:allergy|allergies|aversion|dislike|distaste|hatred|intolerance|sensitivity|phobia|fear"
     r"|preference|fondness|soft spot|weakness for|interest in|disease|disorder|syndrome|disability|asthma|diabetes"
-    r"|epilepsy)"
+    r"|epilepsy|no patience|no interest|trouble|difficulty|a hard time)"
+    r"|(?:(?:very|rather|quite|an?|extremely|really) ){0,2}(?:sensitive|dry|oily|wide|flat|bad|weak|poor|limited"
+    r"|fragile|delicate)"
+    r" (?:\w+ )?(?:skin|hair|feet|foot|back|knees?|stomach|eyes|eyesight|hearing|teeth|joints|lungs|mobility|budget))"
 )
 _TRAIT = (
     rf"{_WHO}(?:{_HOW} (?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
     r"|finds? (?!out\b|time\b|it\b)(?:[\w'-]+ ){1,6}?(?:\w+(?:ing|ive|ous|ful|less|able|ible)|hard|difficult|dull)\b)"
     rf"|(?:'m|'re| am| are| is)(?: (?:\w+ly|not|just|also|still|very|so|too|quite|an?))*? {_BEING}\b"
     rf"|(?:'ve| have| has) {_HAVING}\b)"
-    r"|\b(?:makes?|gives?|drives?|hurts?|upsets?|exhausts?|drains?|bothers?|annoys?|tires?|triggers?) (?:me|us|my)\b"
+    r"|\b(?:makes?|gives?|drives?|hurts?|upsets?|exhausts?|drains?|bothers?|annoys?|tires?|triggers?|bores?|disgusts?"
+    r"|irritates?|scares?|frightens?|overwhelms?|distracts?|stresses|keeps?) (?:me|us|my)\b(?! (?:going|motivated"
+    r"|posted|updated|company|happy|smile|laugh|so happy|think|feel))"
+    r"|\bmy (?:skin|stomach|knees?|back|eyes|feet|hair|budget) (?:is|are|can't|cannot|reacts?|hurts?|aches?)\b"
 )
 _CHINESE_TRAIT = (
     r"我们?(?:一|从小|从来|从|都|也|很|太|最|更|特别|非常|一直|总是|平时|真的|比较|有点|实在)*"
