@@ -94,11 +94,17 @@ def _found(asked: Asked, question: str, filters: Filters) -> Mapping[str, Any]:
     results = {part: _answer(asked, question, filters, part, MORE if only else SHOWN[part]) for part in parts}
     sections = [_section(part, result, bool(only)) for part, result in results.items()]
     notes = dict.fromkeys(note for result in results.values() for note in result.degraded)
-    options = {name: asked.many(name) for name in FACETS}
-    told = command("query", question, **options, only=only, as_of=asked.moment.text)
+    told = command("query", question, **_options(asked), only=only, top=str(MORE) if only else "")
     return {
-        "sections": sections, "legend": _legend(sections), "notes_of_answer": [*notes], "command": f"{told} --explain",
+        "sections": sections, "legend": _legend(sections), "notes_of_answer": [*notes],
+        "commands": (f"{told} --explain",),
     }  # fmt: skip
+
+
+def _options(asked: Asked) -> dict[str, str | Sequence[str]]:
+    """The filters of this search as a command has them."""
+    times_of = {name: asked.one(name) for name in ("since", "until")}
+    return {**{name: asked.many(name) for name in FACETS}, **times_of, "as_of": asked.moment.text}
 
 
 def _legend(sections: Sequence[Section]) -> list[str]:
@@ -127,10 +133,10 @@ def _listed(asked: Asked, filters: Filters) -> Mapping[str, Any]:
         raise UsageError(f"cannot sort by {sort!r}")
     offset = asked.number("offset", 0, 10**8)
     page = moments.selected(asked.store, Selection(filters, sort=sort, limit=LISTED, offset=offset), asked.moment)
-    options = {name: asked.many(name) for name in FACETS}
-    told = command("list", **options, as_of=asked.moment.text, sort="" if sort == "created" else sort)
+    rest = {"limit": str(LISTED), "offset": str(offset)} if offset else {}
+    told = command("list", **_options(asked), sort="" if sort == "created" else sort, **rest)
     return {
-        "page": page, "total": page.total, "offset": offset, "listed": LISTED, "sort": sort, "command": told,
+        "page": page, "total": page.total, "offset": offset, "listed": LISTED, "sort": sort, "commands": (told,),
         "sorts": ("created", "updated", "importance", "confidence"),
     }  # fmt: skip
 
@@ -197,11 +203,14 @@ def context(asked: Asked) -> Mapping[str, Any]:
     pack = asked.store.build_context(question, budget=budget, session=session, receipt=False, now=asked.now)
     told = command("context", question or "…", session=session, budget=asked.one("budget"))
     return {
-        "q": question, "pack": pack, "budget": budget, "session": session, "command": f"{told} --explain",
+        "q": question, "pack": pack, "budget": budget, "session": session, "commands": (f"{told} --explain",),
         "placed": [placed for placed in pack.placed if placed.how != OUT],
         "left": [placed for placed in pack.placed if placed.how == OUT],
         "room": {"used": pack.used, "granted": pack.granted, "total": pack.allocation.total},
     }  # fmt: skip
 
 
-PAGES = (Page("/search", "search.html", values, "Search"), Page("/context", "context.html", context, "Search"))
+PAGES = (
+    Page("/search", "search.html", values, "Search"),
+    Page("/context", "context.html", context, "Search", present=True),
+)

@@ -36,7 +36,7 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "overview": overview.value, "failed": overview.failed, "pending": overview.stamp != asked.stamp,
         "counts": counted.counts if counted else None, "tags": counted.tags if counted else {},
         "months": months, "grown": _grown(months), "settings": _settings(asked.store.settings),
-        "then": _then(asked), "command": "memctl inspect; memctl config list",
+        "then": _then(asked), "commands": ("memctl inspect", "memctl config list"),
     }  # fmt: skip
 
 

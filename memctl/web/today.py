@@ -62,7 +62,7 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "days": timeline.days(asked, EVENTS),
         "version": lambda memory: version(asked.store, memory.memory_id),
         "one_value": _one_value,
-        "command": "memctl log" if asked.moment.past else "memctl log; memctl conflicts; memctl list --candidates",
+        "commands": ("memctl log", *(each.command for each in lists if each.total)),
     }
 
 
@@ -120,7 +120,7 @@ def _stale(asked: Asked, most: int) -> Waiting:
     result = asked.check("stale")
     found = [each for each in result.value or () if asked.store.engine.view().get(each.memory.memory_id)]
     title = "Reflections behind their sources"
-    return _waiting("stale", title, found[:most], len(found), "memctl reflect --stale", result, asked)
+    return _waiting("stale", title, found[:most], len(found), "memctl reflect --stale --dry-run", result, asked)
 
 
 def _fading(asked: Asked, most: int) -> Waiting:

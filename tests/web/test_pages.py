@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
 import re
+import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import blake2b
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
+from cli.answering import program
 from conftest import write_by_hand
 
 from memctl import MemoryStore
@@ -275,9 +282,53 @@ def test_as_of_an_operation(visitor: Visitor, alice: MemoryStore) -> None:
     assert "drinks coffee" in words(visitor.page(f"/history-of/{memory.memory_id}"))
 
 
-def test_git_commits_stand_beside_the_operations(visitor: Visitor, alice: MemoryStore) -> None:
-    import subprocess
+def test_every_page_stays_at_the_operation_that_is_looked_at(
+    visit: Callable[..., Visitor], opener: Callable[..., MemoryStore], tmp_path: Path
+) -> None:
+    store, then = opener(), datetime(2026, 10, 1, tzinfo=UTC)
+    store.add("Alice drinks tea", now=then)
+    (tmp_path / "old.md").write_text("# Old\n")
+    store.documents.add(tmp_path / "old.md", now=then)
+    first = store.history.operations()[-1].op
+    store.add("Alice drinks coffee")
+    store.documents.remove(["knowledge/old.md"])
+    store.sessions.conversation("main").add("Good morning")
+    visitor = visit(store).enter()
+    assert "drinks coffee" in words(visitor.page("/"))
+    assert "drinks coffee" in words(visitor.page("/history"))
+    run = store.conversations.runs()[0].run
+    assert run in visitor.page("/conversations")
+    for path in ("/", "/history", "/search"):
+        then = words(visitor.page(f"{path}?as_of={first}"))
+        assert "drinks tea" in then, path
+        assert "drinks coffee" not in then, path
+    assert run not in visitor.page(f"/conversations?as_of={first}")
+    assert "old.md" in words(visitor.page(f"/documents?as_of={first}"))
+    assert "Old" in words(visitor.page(f"/knowledge/old.md?as_of={first}"))
+    assert "old.md" not in words(visitor.page("/documents"))
 
+
+@pytest.mark.parametrize("path", [f"/edit/{NUTS}", "/edit-reflection/on-call-nerves.md", "/context?q=tea",
+                                  "/edit-document/migration-checklist.md"])  # fmt: skip
+def test_what_is_about_the_present_alone_is_shown_as_it_is_now(path: str, visitor: Visitor) -> None:
+    answer = visitor.get(f"{path}{'&' if '?' in path else '?'}as_of=2025-12-31")
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+    assert "/context" not in visitor.page("/search?q=tea&as_of=2025-12-31")
+
+
+def test_an_operation_shows_what_it_changed(visitor: Visitor, alice: MemoryStore) -> None:
+    alice.forget([MESSAGE])
+    alice.add("Alice drinks tea")
+    op = alice.history.operations()[-2].op
+    page = visitor.page(f"/history/{op}")
+    assert "I'm allergic to tree nuts" in words(page)
+    assert "Alice drinks tea" not in words(page)
+    assert f"/message/{MESSAGE}" not in page
+    alice.history.undo(2)
+    assert f'href="/message/{MESSAGE}"' in visitor.page(f"/history/{op}")
+
+
+def test_git_commits_stand_beside_the_operations(visitor: Visitor, alice: MemoryStore) -> None:
     root = alice.folder.root
     for command in (
         ["init", "-q"],
@@ -300,3 +351,38 @@ def test_files_that_cannot_be_read_are_said_on_every_page(visitor: Visitor, alic
     assert "tree nuts" in page
     answer = visitor.do("pin", memory_id=NUTS, version=visitor.version(NUTS))
     assert answer.status_code in (403, 422, 500)
+
+
+def commands(page: str) -> list[str]:
+    """The commands that a page says do the same."""
+    line = re.search(r'<p class="command">.*?</p>', page, re.DOTALL)
+    return [html.unescape(each) for each in re.findall(r"<code>(.*?)</code>", line[0])] if line else []
+
+
+def test_the_command_that_a_page_shows_does_the_same(visitor: Visitor, alice: MemoryStore) -> None:
+    """Every command that stands on a page runs; and none of them changes anything but `restore`."""
+    alice.add("Alice's motto: \"don't panic\"", tags=("it's; fine",))
+    gone = alice.add("Alice had a cold").memory.memory_id
+    alice.forget([gone])
+    paths = ("/search?q=it%27s+%22nuts%22&since=2025-01-01&tag=food", "/search?q=nuts&only=messages&session=main",
+             "/search?kind=fact&category=life&source=user&until=2026-01-01&sort=importance", "/search?offset=50",
+             "/?as_of=2025-12-31", "/search?q=nuts&as_of=2025-12-31", f"/memory/{NUTS}?as_of=2025-12-31", f"/memory/{gone}",
+             "/tasks?as_of=2025-12-31", "/context?q=don%27t&budget=2000", "/search?tag=it%27s%3B+fine")  # fmt: skip
+    pages = reachable(visitor, 3) | {path: visitor.page(path) for path in paths} | {"/": visitor.checked()}
+    shown = {command: path for path, page in pages.items() for command in commands(page)}
+    assert {word.split()[1] for word in shown} >= set(
+        "query list context inspect edit show transcripts knowledge reflect task log diff conflicts config restore".split()
+    )
+    root = alice.folder.root
+    environment = os.environ | {"MEMCTL_STORE": str(root.parent), "MEMCTL_USER": root.name, "EDITOR": "true"}
+    before = alice.history.operations()
+    for command, path in shown.items():
+        line = f'memctl() {{ {shlex.quote(str(program()))} "$@"; }}; {command}'
+        if command == f"memctl restore {gone}":
+            continue
+        done = subprocess.run(
+            ["sh", "-c", line], env=environment, capture_output=True, text=True, input="", check=False
+        )
+        found = done.returncode == 1 and command == "memctl doctor"  # it fails where it finds problems
+        assert found or done.returncode == 0, (path, command, done.stderr)
+    assert alice.history.operations() == before
