@@ -146,7 +146,7 @@ def _shown(
     shared = {
         "user": site.user, "navigation": NAVIGATION, "active": name, "moment": asked.moment, "now": asked.now,
         "stamp": asked.seen, "token": site.keys.form, "writable": not (site.read_only or asked.moment.past),
-        "read_only": site.read_only, "here": _here(request), "present": _here(request, "as_of"), "url": _linker(asked),
+        "read_only": site.read_only, "params": _params(request), "here": _here(request), "present": _here(request, "as_of"), "url": _linker(asked),
         "notes": _notes(asked.store),
         "undo": undoing.offered(asked), "said": asked.one("said"), "commands": (),
     }  # fmt: skip
@@ -155,9 +155,12 @@ def _shown(
 
 def _here(request: Request, *without: str) -> str:
     """The address of a page, without what an action has told it, and without these parameters."""
-    left_out = {*_TOLD, *without}
-    pairs = [(name, value) for name, value in request.query_params.multi_items() if name not in left_out]
+    pairs = [(name, value) for name, value in _params(request) if name not in without]
     return quote(request.url.path) + (f"?{urlencode(pairs)}" if pairs else "")
+
+
+def _params(request: Request) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in request.query_params.multi_items() if name not in _TOLD]
 
 
 _TOLD = ("done", "said")

@@ -23,6 +23,7 @@ from memctl import MemoryStore
 from memctl.core.models import Memory
 from memctl.web.sitemap import NAVIGATION
 
+from .conftest import both
 from .site import Visitor, words
 
 NUTS, MESSAGE = "mem_20250111_3f4b7ca5e3de", "msg_e03b6d5f1478ca92"
@@ -110,6 +111,7 @@ def test_the_address_of_a_file_says_what_is_in_it(visitor: Visitor) -> None:
         assert path.endswith(f"?{digest}")
 
 
+@both
 @pytest.mark.parametrize("user", ["alice", "xiaolin"])
 def test_every_link_leads_to_a_page(user: str, visit: Callable[..., Visitor]) -> None:
     pages = reachable(visit(user=user).enter())
@@ -118,6 +120,7 @@ def test_every_link_leads_to_a_page(user: str, visit: Callable[..., Visitor]) ->
     assert any(path.startswith("/conversations/run_") for path in pages)
 
 
+@both
 def test_what_is_believed_about_tree_nuts_and_why(visitor: Visitor) -> None:
     found = visitor.page("/search?q=is+Alice+allergic+to+tree+nuts")
     assert found.index(NUTS) < found.index('id="hits-messages"') < found.index(MESSAGE)
@@ -137,6 +140,7 @@ def test_what_is_believed_about_tree_nuts_and_why(visitor: Visitor) -> None:
     assert "learned" in words(conversation)
 
 
+@both
 def test_each_hit_says_why_it_ranks_there(visitor: Visitor) -> None:
     page = visitor.page("/search?q=is+Alice+allergic+to+tree+nuts")
     first = page[page.index("data-item") : page.index("</article>")]
@@ -153,6 +157,7 @@ def test_each_hit_says_why_it_ranks_there(visitor: Visitor) -> None:
     )
 
 
+@both
 def test_a_search_can_be_narrowed(visitor: Visitor, alice: MemoryStore) -> None:
     assert words(visitor.page("/search?tag=food")).count("sure") == len(
         [m for m in alice.select() if "food" in m.tags]
@@ -165,6 +170,7 @@ def test_a_search_can_be_narrowed(visitor: Visitor, alice: MemoryStore) -> None:
     assert NUTS in visitor.page("/search?until=2025-02-01")
 
 
+@both
 def test_the_context_is_what_the_model_gets(visitor: Visitor, alice: MemoryStore) -> None:
     page = words(visitor.page("/context?q=may+I+suggest+a+pesto&budget=1200"))
     pack = alice.build_context("may I suggest a pesto", budget=1200, receipt=False)
@@ -173,6 +179,7 @@ def test_the_context_is_what_the_model_gets(visitor: Visitor, alice: MemoryStore
     assert all(placed.why in page for placed in pack.placed if placed.how != "left out")
 
 
+@both
 def test_values_over_time_and_what_is_wrong(visitor: Visitor) -> None:
     page = words(visitor.page(f"/memory/{BRISTOL}"))
     assert (
@@ -185,6 +192,7 @@ def test_values_over_time_and_what_is_wrong(visitor: Visitor) -> None:
     assert "Marked as wrong or outdated 2" in today
 
 
+@both
 def test_a_memory_that_fades_has_a_curve(visitor: Visitor, alice: MemoryStore) -> None:
     forecast = next(f for f in alice.decay.run(dry_run=True).forecasts if f.fades_on and not f.faded)
     page = visitor.page(f"/memory/{forecast.memory.memory_id}")
@@ -193,12 +201,14 @@ def test_a_memory_that_fades_has_a_curve(visitor: Visitor, alice: MemoryStore) -
     assert "Never: it is pinned" in words(visitor.page(f"/memory/{NUTS}"))
 
 
+@both
 def test_answers_that_held_a_memory_are_listed(visitor: Visitor, alice: MemoryStore) -> None:
     alice.query("is Alice allergic to anything?")
     assert "is Alice allergic to anything? used" in words(visitor.page(f"/memory/{NUTS}"))
     assert "asked is Alice allergic to anything?" in words(visitor.page("/"))
 
 
+@both
 def test_looking_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
     reachable(visitor, 5)
     visitor.page("/search?q=nuts")
@@ -207,6 +217,7 @@ def test_looking_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
     assert alice.history.operations() == []
 
 
+@both
 def test_what_is_not_there(visitor: Visitor) -> None:
     for path in ("/memory/mem_20990101_000000000000", "/conversations/run_none", "/message/msg_none", "/nowhere",
                  "/reflections/none.md", "/knowledge/none.md", "/history/op_none", "/edit/none"):  # fmt: skip
@@ -253,6 +264,7 @@ def test_a_memory_of_ten_megabytes_is_shown_in_part(
     assert visitor.get("/edit/long").status_code == 400
 
 
+@both
 def test_as_of_another_moment(visitor: Visitor, alice: MemoryStore) -> None:
     then = words(visitor.page("/search?as_of=2025-12-31"))
     assert "lives in London" in then
@@ -265,6 +277,7 @@ def test_as_of_another_moment(visitor: Visitor, alice: MemoryStore) -> None:
     assert "2026-02-10" not in words(visitor.page("/conversations?as_of=2025-12-31"))
 
 
+@both
 def test_as_of_an_operation(visitor: Visitor, alice: MemoryStore) -> None:
     alice.add("Alice drinks tea")
     first = alice.history.operations()[-1].op
@@ -316,6 +329,7 @@ def test_what_is_about_the_present_alone_is_shown_as_it_is_now(path: str, visito
     assert "/context" not in visitor.page("/search?q=tea&as_of=2025-12-31")
 
 
+@both
 def test_an_operation_shows_what_it_changed(visitor: Visitor, alice: MemoryStore) -> None:
     alice.forget([MESSAGE])
     alice.add("Alice drinks tea")
