@@ -146,7 +146,8 @@ def _shown(
     shared = {
         "user": site.user, "navigation": NAVIGATION, "active": name, "moment": asked.moment, "now": asked.now,
         "stamp": asked.seen, "token": site.keys.form, "writable": not (site.read_only or asked.moment.past),
-        "read_only": site.read_only, "params": _params(request), "here": _here(request), "present": _here(request, "as_of"), "url": _linker(asked),
+        "read_only": site.read_only, "params": _params(request), "here": _here(request),
+        "present": _here(request, "as_of"), "url": _linker(asked),
         "notes": _notes(asked.store),
         "undo": undoing.offered(asked), "said": asked.one("said"), "commands": (),
     }  # fmt: skip

@@ -24,8 +24,10 @@ def values(asked: Asked) -> Mapping[str, Any]:
     runs = [run for run in asked.store.conversations.runs(session) if _begun(run, until)][::-1]
     offset = asked.number("offset", 0, 10**7)
     windows = [] if asked.moment.past or session else asked.store.sessions.all()
+    shown = runs[offset : offset + RUNS]
     return {
-        "runs": runs[offset : offset + RUNS], "total": len(runs), "offset": offset, "listed": RUNS,
+        "runs": shown, "beginnings": asked.store.conversations.beginnings([run.run for run in shown]),
+        "total": len(runs), "offset": offset, "listed": RUNS,
         "session": session, "windows": windows, "messages": sum(run.messages for run in runs),
         "commands": (command("transcripts"),),
     }  # fmt: skip

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby, takewhile
 from typing import Any
 
 from memctl.context.assemble import OUT
@@ -40,13 +41,13 @@ BOOST = "boost"
 
 @dataclass(frozen=True)
 class Section:
-    """The hits of one part of an answer."""
+    """The hits of one part of an answer; those from the place `near` on are no answers, only what is nearest."""
 
     part: str
     title: str
     hits: Sequence[Hit]
     more: bool
-    far: bool
+    near: int
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def _answer(asked: Asked, question: str, filters: Filters, part: str, most: int)
 def _section(part: str, result: QueryResult, alone: bool) -> Section:
     most = MORE if alone else SHOWN[part]
     hits = result.hits[:most]
-    return Section(part, TITLES[part], hits, len(result.hits) > most, answer.is_far(hits))
+    far = sum(1 for _ in takewhile(lambda hit: answer.is_far([hit]), reversed(hits)))
+    return Section(part, TITLES[part], hits, len(result.hits) > most, len(hits) - far)
 
 
 def _listed(asked: Asked, filters: Filters) -> Mapping[str, Any]:
@@ -201,11 +203,12 @@ def context(asked: Asked) -> Mapping[str, Any]:
     budget = asked.number("budget", asked.store.settings.context_tokens, 10**7)
     session = asked.one("session")
     pack = asked.store.build_context(question, budget=budget, session=session, receipt=False, now=asked.now)
+    placed = [piece for piece in pack.placed if piece.how != OUT]
     told = command("context", question or "…", session=session, budget=asked.one("budget"))
     return {
         "q": question, "pack": pack, "budget": budget, "session": session, "commands": (f"{told} --explain",),
-        "placed": [placed for placed in pack.placed if placed.how != OUT],
-        "left": [placed for placed in pack.placed if placed.how == OUT],
+        "placed": [(section, [*pieces]) for section, pieces in groupby(placed, key=lambda piece: piece.section)],
+        "left": [piece for piece in pack.placed if piece.how == OUT],
         "room": {"used": pack.used, "granted": pack.granted, "total": pack.allocation.total},
     }  # fmt: skip
 

@@ -175,6 +175,18 @@ def test_each_way_to_settle_one(keep: str, visitor: Visitor, alice: MemoryStore)
     assert statuses == {name: SUPERSEDED if name == gone else ACTIVE for name in ids}
 
 
+def test_a_text_takes_the_place_of_both(visitor: Visitor, alice: MemoryStore) -> None:
+    page = visitor.checked()
+    form = next(each for each in re.findall(r"<form [^>]*>.*?</form>", page, re.DOTALL) if 'name="merge"' in each)
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+    page = visitor.done("resolve", **fields | {"merge": "payments-api waits 15 seconds since May."})
+    ids = fields["first_id"], fields["second_id"]
+    assert ACTIVE not in [alice.get(each).status for each in ids]
+    assert "payments-api waits 15 seconds since May." in [memory.content for memory in alice.select()]
+    undo(visitor, page)
+    assert ACTIVE in [alice.get(each).status for each in ids]
+
+
 def test_candidates_are_believed_or_rejected(visitor: Visitor, alice: MemoryStore) -> None:
     ids = [alice.add(f"Alice may like {what}", status=CANDIDATE).memory.memory_id for what in ("chess", "skiing")]
     page = visitor.page("/")

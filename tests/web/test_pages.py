@@ -400,3 +400,20 @@ def test_the_command_that_a_page_shows_does_the_same(visitor: Visitor, alice: Me
         found = done.returncode == 1 and command == "memctl doctor"  # it fails where it finds problems
         assert found or done.returncode == 0, (path, command, done.stderr)
     assert alice.history.operations() == before
+
+
+@both
+def test_conversations_begin_with_what_was_said(visitor: Visitor) -> None:
+    listed = words(visitor.page("/conversations"))
+    for run in (
+        "The pager says 8 % of the acquirer's webhooks get a 401 from us.",
+        "You have my calendar and my to-do list now.",
+    ):
+        assert run in listed
+    assert "All refusals come from node 3" not in listed
+
+
+def test_what_is_far_from_the_question_is_set_apart(visitor: Visitor) -> None:
+    found = words(visitor.page("/search?q=tree+nuts"))
+    assert found.index("likes small places") < found.index("Less close") < found.index("For a flaky test")
+    assert "Less close" not in words(visitor.page("/search?q=xyzzy+quux"))
