@@ -68,7 +68,8 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "q": question, "facets": _facets(asked, totals), "pending": totals is None,
         "since": asked.one("since"), "until": asked.one("until"),
         "only": asked.one("only"), "chosen": [(name, value) for name in FACETS for value in asked.many(name)],
-        "sections": (), "legend": (), "page": None, "notes_of_answer": (), "reasons": reasons, "total": None,
+        "sections": (), "legend": (), "page": None, "notes_of_answer": (), "reasons": reasons, "shares": shares,
+        "total": None,
         "version": lambda memory: version(asked.store, memory.memory_id), "where": where,
         "toggled": lambda name, value: _toggled(asked, name, value), "with_": lambda **more: _with(asked, **more),
         **found,
@@ -180,6 +181,12 @@ def reasons(hit: Hit) -> dict[str, float]:
         word = WORDS.get(name, BOOST)
         parts[word] = parts.get(word, 0.0) + value
     return {name: value for name, value in parts.items() if abs(value) >= answer.LEAST_SHOWN}
+
+
+def shares(hit: Hit) -> dict[str, float]:
+    """The parts of a bar as long as the hit is relevant, each as large a share of it as of the score."""
+    scale = hit.relevance / hit.score if hit.score > 0 else 0.0
+    return {name: value * scale for name, value in reasons(hit).items()}
 
 
 def where(hit: Hit) -> str:

@@ -55,7 +55,9 @@ def values(asked: Asked) -> Mapping[str, Any]:
     lists = [] if asked.moment.past else [_list(asked, name, MOST if name == opened else FIRST) for name in LISTS]
     return {
         "lists": [each for each in lists if each.total or each.pending or each.failed],
-        "waiting": sum(each.total for each in lists),
+        "waiting": sum(
+            min(each.total, 1) if each.name == "fading" else each.total for each in lists
+        ),  # archived in one go
         "pending": any(each.pending for each in lists),
         "looked_for": [_SOUGHT[each.name] for each in lists if each.pending and not each.total],
         "opened": opened,

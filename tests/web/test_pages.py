@@ -22,6 +22,7 @@ from conftest import write_by_hand
 from memctl import MemoryStore
 from memctl.core.models import Memory
 from memctl.web.sitemap import NAVIGATION
+from memctl.web.storing import whole_months
 
 from .conftest import both
 from .site import Visitor, words
@@ -417,3 +418,32 @@ def test_what_is_far_from_the_question_is_set_apart(visitor: Visitor) -> None:
     found = words(visitor.page("/search?q=tree+nuts"))
     assert found.index("likes small places") < found.index("Less close") < found.index("For a flaky test")
     assert "Less close" not in words(visitor.page("/search?q=xyzzy+quux"))
+
+
+def test_a_bar_is_as_long_as_its_hit_is_relevant(visitor: Visitor, alice: MemoryStore) -> None:
+    first = alice.query("tree nuts", top=1, only="memories", receipt=False).hits[0]
+    page = visitor.page("/search?q=tree+nuts")
+    bar = page[page.index('<svg class="bar"') : page.index("</svg>", page.index('<svg class="bar"'))]
+    assert f'aria-label="relevance {first.relevance:.2f}"' in bar
+    assert sum(map(float, re.findall(r' width="([\d.]+)"', bar))) == pytest.approx(first.relevance * 100, abs=0.5)
+
+
+def test_a_store_with_nothing_in_it_says_how_to_begin(
+    visit: Callable[..., Visitor], opener: Callable[..., MemoryStore]
+) -> None:
+    store = opener()
+    visitor = visit(store).enter()
+    for path in ("/", "/search"):
+        assert "memctl add" in words(visitor.page(path))
+    assert "memctl add" not in words(visitor.page("/search?tag=none"))
+    store.add("Alice drinks tea")
+    for path in ("/", "/search"):
+        assert "memctl add" not in words(visitor.page(path))
+
+
+def test_the_growth_of_a_young_store_is_shown_over_a_year() -> None:
+    months = whole_months({"2026-01": 2, "2026-03": 1})
+    assert [*months.values()] == [0] * 9 + [2, 0, 1]
+    assert [*months][0] == "2025-04"
+    assert len(whole_months({"2010-01": 1, "2026-03": 1})) == 60
+    assert [*whole_months({"2024-11": 1, "2026-03": 1})][0] == "2024-11"
