@@ -55,9 +55,7 @@ def values(asked: Asked) -> Mapping[str, Any]:
     lists = [] if asked.moment.past else [_list(asked, name, MOST if name == opened else FIRST) for name in LISTS]
     return {
         "lists": [each for each in lists if each.total or each.pending or each.failed],
-        "waiting": sum(
-            min(each.total, 1) if each.name == "fading" else each.total for each in lists
-        ),  # archived in one go
+        "waiting": sum(_decisions(each) for each in lists),
         "pending": any(each.pending for each in lists),
         "looked_for": [_SOUGHT[each.name] for each in lists if each.pending and not each.total],
         "opened": opened,
@@ -66,6 +64,11 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "one_value": _one_value,
         "commands": ("memctl log", *(each.command for each in lists if each.total)),
     }
+
+
+def _decisions(waiting: Waiting) -> int:
+    """How many decisions a list asks for: all that has faded is archived in one go."""
+    return min(waiting.total, 1) if waiting.name == "fading" else waiting.total
 
 
 def _list(asked: Asked, name: str, most: int) -> Waiting:
