@@ -23,7 +23,7 @@ NUTS = "/memory/mem_20250111_3f4b7ca5e3de"
 SHOTS: tuple[tuple[str, str, str, int, bool], ...] = (
     ("today", "alice", "/", 1200, False),
     ("memory", "alice", NUTS, 1200, False),
-    ("search", "alice", "/search?q=may I suggest a pesto to Alice?", 1200, False),
+    ("search", "alice", "/search?q=can Alice eat a pesto with nuts?", 1200, False),
     ("chinese", "xiaolin", "/search?q=小林对什么过敏", 1200, True),
     ("narrow", "alice", NUTS, 400, False),
 )

@@ -67,15 +67,20 @@ def diff(
             help="A time or span (2026-03-01, 3d), an operation (op_…), or a git revision (HEAD~2).", metavar="[REV]"
         ),
     ] = "",
+    only: Annotated[bool, typer.Option("--only", help="Only what this operation changed itself.")] = False,
 ) -> None:
     """Show what changed since a revision.
 
     Without REV: since the last commit if the folder is in git, else what the last operation changed.
 
-    Example: memctl diff 3d; memctl diff HEAD~2
+    Example: memctl diff 3d; memctl diff HEAD~2; memctl diff op_20261121090000 --only
     """
+    from memctl.errors import UsageError
+
+    if only and not revision.startswith("op_"):
+        raise UsageError("--only needs an operation", hint="`memctl log --ids` lists them.")
     with opened() as store:
-        differences = store.history.differences(revision)
+        differences = store.history.changed_by(revision) if only else store.history.differences(revision)
     render.document(shapes.differences_json(differences))
     render.lines(shapes.differences_page(differences))
 

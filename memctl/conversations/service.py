@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -221,6 +221,10 @@ class Conversations:
     def runs(self, session: str = "") -> list[Run]:
         """The runs of sessions, oldest first; of one session or of all."""
         return self._messages.runs(session)
+
+    def beginnings(self, runs: Sequence[str]) -> Mapping[str, str]:
+        """The text with which each of these runs begins, by run."""
+        return self._messages.beginnings(runs)
 
     def full_id(self, given: str) -> str:
         """The id of a message, for its id or the beginning of it; empty if none or several match."""

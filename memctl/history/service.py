@@ -30,13 +30,18 @@ LOG = "the log"
 
 @dataclass(frozen=True)
 class Differences:
-    """The differences since a revision: records, other files, and changes that cannot be dated."""
+    """The differences since a revision: records, other files, and changes that cannot be dated.
+
+    Args:
+        only: the operation that made them, if they are those of one alone.
+    """
 
     since: Past
     records: tuple[RecordChange, ...]
     files: tuple[FileChange, ...]
     unsure: tuple[RecordChange, ...] = ()
     messages: tuple[MessageChange, ...] = ()
+    only: Operation | None = None
 
     @property
     def empty(self) -> bool:
@@ -149,11 +154,8 @@ class History:
 
     def _operation_past(self, given: str) -> Past:
         operations = self._engine.storage.operations()
-        places = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
-        if len(places) != 1:
-            what = "several operations begin with" if places else "the log has no operation"
-            raise NotFoundError(f"{what} {given!r}", hint="`memctl log --ids` lists its operations.")
-        return self._log_past(operations, Point(places[0] + 1, adjacent=places[0]), past.made(operations[places[0]]))
+        place = _place(operations, given)
+        return self._log_past(operations, Point(place + 1, adjacent=place), past.made(operations[place]))
 
     def _past_at(self, moment: datetime) -> Past:
         """The state from the log as far back as it goes, else from git."""
@@ -226,6 +228,34 @@ class History:
             tuple(self._messages(then.deleted)),
         )
 
+    def changed_by(self, op: str, most: int | None = None) -> Differences:
+        """What an operation alone changed, by its id or the beginning of it.
+
+        Args:
+            most: so many of its records at most, and of its files.
+
+        Raises:
+            NotFoundError: the log has no such operation.
+        """
+        operations = self._engine.storage.operations()
+        operation = operations[_place(operations, op)]
+        parts = past.parts(operation)
+        before, after = (
+            {kind: {p.key.name: getattr(p, side) for p in parts if p.key.kind == kind} for kind in (RECORD, FILE)}
+            for side in ("before", "after")
+        )
+        records = [differences.record(name, raw, after[RECORD][name]) for name, raw in [*before[RECORD].items()][:most]]
+        names = [name for name in before[FILE] if name.startswith(SHARED)][:most]
+        files = ({name: side[FILE][name] for name in names} for side in (before, after))
+        deleted = {p.key: p.after is None for p in parts if p.key.kind == LINE and kept.is_transcript(p.key.name)}
+        return Differences(
+            Past(LOG, past.made(operation), {}, {}),
+            tuple(filter(None, records)),
+            tuple(differences.files(*files)),
+            messages=tuple(self._messages(deleted)),
+            only=operation,
+        )
+
     def _messages(self, deleted: Mapping[Key, bool]) -> Iterator[MessageChange]:
         """The messages that were deleted or restored since, with their text if it still exists."""
         ids = {past.message_of(key.name, key.line): existed for key, existed in deleted.items()}
@@ -235,6 +265,19 @@ class History:
             message = known.get(message_id)
             outcome = differences.ADDED if existed else differences.REMOVED
             yield MessageChange(message_id, outcome, message.role if message else "", message.text if message else "")
+
+
+def _place(operations: Sequence[Operation], given: str) -> int:
+    """The place of an operation, by its id or the beginning of it.
+
+    Raises:
+        NotFoundError: none or several begin so.
+    """
+    places = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
+    if len(places) != 1:
+        what = "several operations begin with" if places else "the log has no operation"
+        raise NotFoundError(f"{what} {given!r}", hint="`memctl log --ids` lists its operations.")
+    return places[0]
 
 
 def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | None]:

@@ -60,6 +60,7 @@ def differences_json(differences: Differences) -> dict[str, Any]:
     of = {name: [r for r in differences.records if r.outcome == name] for name in _MARKS}
     return {
         "since": {"source": differences.since.source, "at": differences.since.at},
+        **({"only": operation_json(differences.only)} if differences.only else {}),
         "added": [memory_json(r.after) for r in of["added"] if r.after],
         "removed": [memory_json(r.before) for r in of["removed"] if r.before],
         "changed": [record_json(r) for r in of["changed"]],
@@ -76,11 +77,12 @@ def record_json(record: RecordChange) -> dict[str, Any]:
 
 
 def differences_page(differences: Differences) -> Iterator[str]:
-    """The differences since a revision."""
+    """The differences since a revision, or of an operation."""
     from memctl.core import times
 
     since = differences.since
-    yield f"since {times.to_text(since.at)} ({since.source}): {_summary(differences)}"
+    what = f"{differences.only.command} of" if differences.only else "since"
+    yield f"{what} {times.to_text(since.at)} ({since.source}): {_summary(differences)}"
     for record in differences.records:
         yield from _record(record)
     for file in differences.files:

@@ -128,6 +128,8 @@ def _page(site: Site, page: Page) -> Callable[[Request], Response]:
         with site.pool.borrowed() as store:
             try:
                 asked = site.asked(request, store)
+                if page.present and asked.moment.past:
+                    return RedirectResponse(_here(request, "as_of"), 303)
                 values = page.values(asked)
                 if isinstance(values, Done):
                     return RedirectResponse(values.where, 303)
@@ -144,16 +146,22 @@ def _shown(
     shared = {
         "user": site.user, "navigation": NAVIGATION, "active": name, "moment": asked.moment, "now": asked.now,
         "stamp": asked.seen, "token": site.keys.form, "writable": not (site.read_only or asked.moment.past),
-        "read_only": site.read_only, "here": _here(request), "url": _linker(asked), "notes": _notes(asked.store),
-        "undo": undoing.offered(asked), "said": asked.one("said"), "command": "",
+        "read_only": site.read_only, "params": _params(request), "here": _here(request),
+        "present": _here(request, "as_of"), "url": _linker(asked),
+        "notes": _notes(asked.store),
+        "undo": undoing.offered(asked), "said": asked.one("said"), "commands": (),
     }  # fmt: skip
     return HTMLResponse(rendered(template, {**shared, **values}), status)
 
 
-def _here(request: Request) -> str:
-    """The address of a page, without what an action has told it."""
-    pairs = [(name, value) for name, value in request.query_params.multi_items() if name not in _TOLD]
+def _here(request: Request, *without: str) -> str:
+    """The address of a page, without what an action has told it, and without these parameters."""
+    pairs = [(name, value) for name, value in _params(request) if name not in without]
     return quote(request.url.path) + (f"?{urlencode(pairs)}" if pairs else "")
+
+
+def _params(request: Request) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in request.query_params.multi_items() if name not in _TOLD]
 
 
 _TOLD = ("done", "said")

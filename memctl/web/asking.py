@@ -9,7 +9,9 @@ from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
+from memctl.core.operations import Operation
 from memctl.errors import quoted
+from memctl.history import past
 from memctl.history.states import Past
 from memctl.store import MemoryStore
 from memctl.web.checks import Checks, Result
@@ -79,6 +81,20 @@ class Asked:
         neither does."""
         return self.pasts.at(self.store, self.moment, self.stamp) if self.moment.past else None
 
+    @property
+    def until(self) -> datetime | None:
+        """The time of the moment that is looked at; None for the present."""
+        then = self.past() if self.moment.revision else None
+        return then.at if then else self.moment.time
+
+    def operations(self, newest: int) -> list[Operation]:
+        """The operations up to the moment that is looked at, oldest first; of the present, so many of the newest."""
+        if not self.moment.past:
+            return self.store.engine.storage.operations(newest=newest)
+        operations, until = self.store.history.operations(), self.until
+        last = [number for number, each in enumerate(operations, 1) if each.op == self.moment.revision]
+        return operations[: last[0]] if last else [each for each in operations if until and past.made(each) <= until]
+
 
 @dataclass(frozen=True)
 class Page:
@@ -87,12 +103,14 @@ class Page:
     Args:
         values: makes the values, or says where else to go.
         name: of the entry in the navigation to which it belongs.
+        present: whether it is about the present alone.
     """
 
     path: str
     template: str
     values: Callable[[Asked], Mapping[str, Any] | Done]
     name: str = ""
+    present: bool = False
 
 
 Form = Mapping[str, str]

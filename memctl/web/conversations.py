@@ -20,14 +20,16 @@ RUNS, MESSAGES = 50, 100
 
 def values(asked: Asked) -> Mapping[str, Any]:
     """The values of the list of runs, the newest first."""
-    session, until = asked.one("session"), asked.moment.time
+    session, until = asked.one("session"), asked.until
     runs = [run for run in asked.store.conversations.runs(session) if _begun(run, until)][::-1]
     offset = asked.number("offset", 0, 10**7)
     windows = [] if asked.moment.past or session else asked.store.sessions.all()
+    shown = runs[offset : offset + RUNS]
     return {
-        "runs": runs[offset : offset + RUNS], "total": len(runs), "offset": offset, "listed": RUNS,
+        "runs": shown, "beginnings": asked.store.conversations.beginnings([run.run for run in shown]),
+        "total": len(runs), "offset": offset, "listed": RUNS,
         "session": session, "windows": windows, "messages": sum(run.messages for run in runs),
-        "command": command("transcripts"),
+        "commands": (command("transcripts"),),
     }  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def run(asked: Asked) -> Mapping[str, Any]:
     Raises:
         NotFoundError: it is not on this machine.
     """
-    name, until = asked.path["run"], asked.moment.time
+    name, until = asked.path["run"], asked.until
     said = [each for each in asked.store.conversations.run(name) if until is None or not each.at or each.at <= until]
     if not said:
         hint = "Transcripts are private to a machine, and messages can be deleted."
@@ -65,7 +67,7 @@ def run(asked: Asked) -> Mapping[str, Any]:
     return {
         "run": name, "session": said[0].session, "first": said[0].at, "last": said[-1].at, "lines": lines,
         "total": len(said), "offset": offset, "listed": MESSAGES,
-        "whole": asked.one("whole"), "command": command("transcripts", "show", name),
+        "whole": asked.one("whole"), "commands": (command("transcripts", "show", name),),
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memctl.core.formats import knowledge
+from memctl.documents.service import Document
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.web import moments
 from memctl.web.asking import Action, Asked, Done, Form, Page, Shown, command
@@ -17,12 +18,13 @@ MARKDOWN = (".md", ".markdown")
 
 def values(asked: Asked) -> Mapping[str, Any]:
     """The values of the list."""
-    documents = asked.store.documents.all()
     then = asked.past()
-    there = {path for path, data in then.files.items() if data is None} if then else set()
+    changed = {path: data for path, data in then.files.items() if knowledge.is_document(path)} if then else {}
+    kept = [each for each in asked.store.documents.all() if each.path not in changed]
+    past = [Document(path, len(data), 0) for path, data in changed.items() if data is not None]
     return {
-        "documents": [each for each in documents if each.path not in there],
-        "command": "memctl knowledge list",
+        "documents": sorted((*kept, *past), key=lambda each: each.path),
+        "commands": ("memctl knowledge list",),
     }  # fmt: skip
 
 
@@ -33,7 +35,7 @@ def one(asked: Asked) -> Mapping[str, Any]:
     return {
         "path": path, "text": text, "rendered": path.lower().endswith(MARKDOWN) and not asked.one("plain"),
         "made": made_of(text), "editable": len(text) <= LARGEST,
-        "command": command("knowledge", "show", path.removeprefix(knowledge.FOLDER)),
+        "commands": (command("knowledge", "show", path.removeprefix(knowledge.FOLDER)),),
     }  # fmt: skip
 
 
@@ -65,7 +67,6 @@ def _editor(path: str, text: str, present: str, problem: str = "", secret: bool 
     return {
         "title_of": path, "where": f"/{path}", "text": text, "made": made_of(present), "present": present,
         "problem": problem, "secret": secret, "action": "save-document",
-        "command": command("knowledge", "show", path.removeprefix(knowledge.FOLDER)),
     }  # fmt: skip
 
 
@@ -99,7 +100,7 @@ def _remove(asked: Asked, form: Form) -> Done:
 
 PAGES = (
     Page("/documents", "documents.html", values, "Documents"),
-    Page("/edit-document/{name:path}", "editor.html", edit, "Documents"),
+    Page("/edit-document/{name:path}", "editor.html", edit, "Documents", present=True),
     Page("/knowledge/{name:path}", "document.html", one, "Documents"),
 )
 ACTIONS = (Action("save-document", _save), Action("remove-document", _remove))

@@ -50,7 +50,7 @@ def _page(
         "kinds": [*KINDS, *({memory.kind} - set(KINDS))], "problem": problem, "hint": hint, "secret": secret,
         "categories": [*dict.fromkeys((*asked.store.settings.categories, memory.category))], "theirs": theirs,
         "differences": differences.fields(theirs, _read(memory, yaml, texts)) if theirs else (),
-        "command": command("edit", memory.memory_id),
+        "commands": (command("edit", memory.memory_id),),
     }  # fmt: skip
 
 
@@ -111,5 +111,5 @@ def _save(asked: Asked, form: Form) -> Done | Shown:
     return Done(address(memory_path(memory.memory_id)))
 
 
-PAGES = (Page("/edit/{memory_id:path}", "edit.html", values, "Search"),)
+PAGES = (Page("/edit/{memory_id:path}", "edit.html", values, "Search", present=True),)
 ACTIONS = (Action("save", _save),)

@@ -8,8 +8,8 @@ from typing import Any
 
 from memctl.core.names import MAINTENANCE
 from memctl.core.operations import Operation
-from memctl.errors import MemctlError, NotFoundError
-from memctl.history import differences, past, stacks
+from memctl.errors import MemctlError
+from memctl.history import stacks
 from memctl.history.stacks import Stacks
 from memctl.store import MemoryStore
 from memctl.web import timeline
@@ -61,12 +61,12 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "rows": listed.rows, "further": listed.further, "wanted": wanted,
         "first_undo": listed.undo, "first_redo": listed.redo, "redo_of": listed.redo_of,
         "trimmed": listed.trimmed, "commits": _commits(asked.store),
-        "command": "memctl log; memctl undo; memctl redo",
+        "commands": ("memctl log",),
     }  # fmt: skip
 
 
 def _listed(asked: Asked, wanted: int) -> Listed:
-    operations = _operations(asked, wanted + 1)
+    operations = asked.operations(wanted + 1)
     known = stacks.stacks(operations, MAINTENANCE)
     return Listed(
         _rows(operations[-wanted:], known),
@@ -76,12 +76,6 @@ def _listed(asked: Asked, wanted: int) -> Listed:
         known.undone[-1].origin.command if known.undone else "",
         asked.store.engine.storage.operations_trimmed,
     )
-
-
-def _operations(asked: Asked, newest: int) -> list[Operation]:
-    if until := asked.moment.time:
-        return [each for each in asked.store.history.operations() if past.made(each) <= until]
-    return asked.store.engine.storage.operations(newest=newest)
 
 
 def _rows(operations: Sequence[Operation], known: Stacks) -> list[Row]:
@@ -111,25 +105,15 @@ def one(asked: Asked) -> Mapping[str, Any]:
     Raises:
         NotFoundError: the log does not hold it.
     """
-    op = asked.path["op"]
-    operation = next((each for each in asked.store.history.operations() if each.op == op), None)
-    if operation is None:
-        raise NotFoundError(f"The log holds no operation {op!r}.", hint="It may have been trimmed.")
-    changes = [
-        change
-        for step in operation.records[:CHANGED]
-        if (change := differences.record(step.memory_id, _bytes(step.before), _bytes(step.after)))
-    ]
-    before, after = ({edit.name: getattr(edit, side) for edit in operation.texts} for side in ("before", "after"))
+    changed = asked.store.history.changed_by(asked.path["op"], CHANGED)
+    operation = changed.only
+    assert operation
     return {
-        "operation": operation, "at": past.made(operation), "changes": changes, "messages": past.messages(operation),
-        "more": max(0, len(operation.records) - CHANGED), "files": differences.files(before, after),
-        "erased": operation.erases[0] if operation.erases else (), "command": f"memctl diff {op}",
+        "operation": operation, "changed": changed, "more": max(0, len(operation.records) - CHANGED),
+        "known": asked.store.conversations.known([each.message_id for each in changed.messages]),
+        "erased": operation.erases[0] if operation.erases else (),
+        "commands": (f"memctl diff {operation.op} --only",),
     }  # fmt: skip
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
 PAGES = (Page("/history", "history.html", values, "History"), Page("/history/{op}", "operation.html", one, "History"))

@@ -72,9 +72,15 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "rivals": store.conflicts.against(memory, now=asked.now) if _compared(asked, memory) else (),
         "fading": touched[0] if touched else None, "receipts": _receipts(asked, memory),
         "whole": bool(asked.one("whole")),
-        "command": command("inspect", memory.memory_id) if not asked.moment.past
-        else command("list", key=memory.key, as_of=asked.moment.text),
+        "commands": (_command(memory, asked.moment.text),),
     }  # fmt: skip
+
+
+def _command(memory: Memory, as_of: str) -> str:
+    if not as_of:
+        return command("inspect", memory.memory_id)
+    beginning = memory.content.partition("\n")[0][:60]
+    return command("list", key=memory.key, contains="" if memory.key else beginning, as_of=as_of)
 
 
 def _memory(asked: Asked, memory_id: str) -> tuple[Memory | None, str]:
@@ -105,7 +111,7 @@ def _gone(asked: Asked, memory_id: str) -> Mapping[str, Any]:
         asked.store.get(memory_id)  # it says what there is instead
         raise NotFoundError(f"no memory {memory_id!r}")
     trashed = trash.read_trashed(data, given)
-    return {"gone": trashed, "memory": trashed.memory, "command": command("restore", given)}
+    return {"gone": trashed, "memory": trashed.memory, "commands": (command("restore", given),)}
 
 
 def _fields(memory: Memory) -> list[tuple[str, Any]]:

@@ -39,7 +39,7 @@ def values(asked: Asked) -> Mapping[str, Any]:
     stale = {each.path: each.why for each in (() if asked.moment.past else asked.check("stale").value or ())}
     return {
         "listed_reflections": listed, "stale": stale, "total": len(paths), "offset": offset, "listed": LISTED,
-        "command": "memctl reflect --stale",
+        "commands": ("memctl reflect --stale --dry-run",),
     }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def one(asked: Asked) -> Mapping[str, Any]:
         "edited": reflections.hand_edited(reflection), "proposal": proposal, "stale": stale.get(path, ""),
         "made": made_of(proposal.body) if proposal else "",
         "version": lambda memory: version(asked.store, memory.memory_id),
-        "command": command("show", memory.memory_id) if memory else "memctl doctor --fix",
+        "commands": (command("show", memory.memory_id),) if memory else (),
     }  # fmt: skip
 
 
@@ -110,7 +110,9 @@ def edit(asked: Asked) -> Mapping[str, Any]:
     """The values of the editor."""
     path = reflections.FOLDER + asked.path["name"]
     reflection = _reflection(asked, path)
-    return _editor(path, reflection.body, reflection.body)
+    memory = _record(asked.store, reflection)
+    commands = (f"{command('edit', memory.memory_id)} --reflection",) if memory else ()
+    return {**_editor(path, reflection.body, reflection.body), "commands": commands}
 
 
 def _editor(path: str, text: str, present: str, problem: str = "", secret: bool = False) -> Mapping[str, Any]:
@@ -120,7 +122,7 @@ def _editor(path: str, text: str, present: str, problem: str = "", secret: bool 
     """
     return {
         "title_of": path, "where": f"/{path}", "text": text, "made": made_of(present), "present": present,
-        "problem": problem, "secret": secret, "action": "save-reflection", "command": "memctl edit --reflection ID",
+        "problem": problem, "secret": secret, "action": "save-reflection",
     }  # fmt: skip
 
 
@@ -174,7 +176,7 @@ def _preview(asked: Asked, form: Form) -> Shown:
 
 PAGES = (
     Page("/reflections", "reflections.html", values, "Reflections"),
-    Page("/edit-reflection/{name:path}", "editor.html", edit, "Reflections"),
+    Page("/edit-reflection/{name:path}", "editor.html", edit, "Reflections", present=True),
     Page("/reflections/{name:path}", "reflection.html", one, "Reflections"),
 )
 ACTIONS = (

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby, takewhile
 from typing import Any
 
 from memctl.context.assemble import OUT
@@ -40,13 +41,13 @@ BOOST = "boost"
 
 @dataclass(frozen=True)
 class Section:
-    """The hits of one part of an answer."""
+    """The hits of one part of an answer; those from the place `near` on are no answers, only what is nearest."""
 
     part: str
     title: str
     hits: Sequence[Hit]
     more: bool
-    far: bool
+    near: int
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "q": question, "facets": _facets(asked, totals), "pending": totals is None,
         "since": asked.one("since"), "until": asked.one("until"),
         "only": asked.one("only"), "chosen": [(name, value) for name in FACETS for value in asked.many(name)],
-        "sections": (), "legend": (), "page": None, "notes_of_answer": (), "reasons": reasons, "total": None,
+        "sections": (), "legend": (), "page": None, "notes_of_answer": (), "reasons": reasons, "shares": shares,
+        "total": None,
         "version": lambda memory: version(asked.store, memory.memory_id), "where": where,
         "toggled": lambda name, value: _toggled(asked, name, value), "with_": lambda **more: _with(asked, **more),
         **found,
@@ -94,11 +96,17 @@ def _found(asked: Asked, question: str, filters: Filters) -> Mapping[str, Any]:
     results = {part: _answer(asked, question, filters, part, MORE if only else SHOWN[part]) for part in parts}
     sections = [_section(part, result, bool(only)) for part, result in results.items()]
     notes = dict.fromkeys(note for result in results.values() for note in result.degraded)
-    options = {name: asked.many(name) for name in FACETS}
-    told = command("query", question, **options, only=only, as_of=asked.moment.text)
+    told = command("query", question, **_options(asked), only=only, top=str(MORE) if only else "")
     return {
-        "sections": sections, "legend": _legend(sections), "notes_of_answer": [*notes], "command": f"{told} --explain",
+        "sections": sections, "legend": _legend(sections), "notes_of_answer": [*notes],
+        "commands": (f"{told} --explain",),
     }  # fmt: skip
+
+
+def _options(asked: Asked) -> dict[str, str | Sequence[str]]:
+    """The filters of this search as a command has them."""
+    times_of = {name: asked.one(name) for name in ("since", "until")}
+    return {**{name: asked.many(name) for name in FACETS}, **times_of, "as_of": asked.moment.text}
 
 
 def _legend(sections: Sequence[Section]) -> list[str]:
@@ -117,7 +125,8 @@ def _answer(asked: Asked, question: str, filters: Filters, part: str, most: int)
 def _section(part: str, result: QueryResult, alone: bool) -> Section:
     most = MORE if alone else SHOWN[part]
     hits = result.hits[:most]
-    return Section(part, TITLES[part], hits, len(result.hits) > most, answer.is_far(hits))
+    far = sum(1 for _ in takewhile(lambda hit: answer.is_far([hit]), reversed(hits)))
+    return Section(part, TITLES[part], hits, len(result.hits) > most, len(hits) - far)
 
 
 def _listed(asked: Asked, filters: Filters) -> Mapping[str, Any]:
@@ -127,10 +136,10 @@ def _listed(asked: Asked, filters: Filters) -> Mapping[str, Any]:
         raise UsageError(f"cannot sort by {sort!r}")
     offset = asked.number("offset", 0, 10**8)
     page = moments.selected(asked.store, Selection(filters, sort=sort, limit=LISTED, offset=offset), asked.moment)
-    options = {name: asked.many(name) for name in FACETS}
-    told = command("list", **options, as_of=asked.moment.text, sort="" if sort == "created" else sort)
+    rest = {"limit": str(LISTED), "offset": str(offset)} if offset else {}
+    told = command("list", **_options(asked), sort="" if sort == "created" else sort, **rest)
     return {
-        "page": page, "total": page.total, "offset": offset, "listed": LISTED, "sort": sort, "command": told,
+        "page": page, "total": page.total, "offset": offset, "listed": LISTED, "sort": sort, "commands": (told,),
         "sorts": ("created", "updated", "importance", "confidence"),
     }  # fmt: skip
 
@@ -174,6 +183,12 @@ def reasons(hit: Hit) -> dict[str, float]:
     return {name: value for name, value in parts.items() if abs(value) >= answer.LEAST_SHOWN}
 
 
+def shares(hit: Hit) -> dict[str, float]:
+    """The parts of a bar as long as the hit is relevant, each as large a share of it as of the score."""
+    scale = hit.relevance / hit.score if hit.score > 0 else 0.0
+    return {name: value * scale for name, value in reasons(hit).items()}
+
+
 def where(hit: Hit) -> str:
     """The address of the page on a hit."""
     memory = hit.memory
@@ -195,13 +210,17 @@ def context(asked: Asked) -> Mapping[str, Any]:
     budget = asked.number("budget", asked.store.settings.context_tokens, 10**7)
     session = asked.one("session")
     pack = asked.store.build_context(question, budget=budget, session=session, receipt=False, now=asked.now)
+    placed = [piece for piece in pack.placed if piece.how != OUT]
     told = command("context", question or "…", session=session, budget=asked.one("budget"))
     return {
-        "q": question, "pack": pack, "budget": budget, "session": session, "command": f"{told} --explain",
-        "placed": [placed for placed in pack.placed if placed.how != OUT],
-        "left": [placed for placed in pack.placed if placed.how == OUT],
+        "q": question, "pack": pack, "budget": budget, "session": session, "commands": (f"{told} --explain",),
+        "placed": [(section, [*pieces]) for section, pieces in groupby(placed, key=lambda piece: piece.section)],
+        "left": [piece for piece in pack.placed if piece.how == OUT],
         "room": {"used": pack.used, "granted": pack.granted, "total": pack.allocation.total},
     }  # fmt: skip
 
 
-PAGES = (Page("/search", "search.html", values, "Search"), Page("/context", "context.html", context, "Search"))
+PAGES = (
+    Page("/search", "search.html", values, "Search"),
+    Page("/context", "context.html", context, "Search", present=True),
+)

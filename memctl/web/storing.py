@@ -13,8 +13,8 @@ from memctl.web import moments
 from memctl.web.asking import Asked, Page
 from memctl.web.checks import Totals
 
-MONTHS = 60
-"""How many months a chart shows."""
+MONTHS, YEAR = 60, 12
+"""How many months a chart shows at most, and at least."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,18 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "overview": overview.value, "failed": overview.failed, "pending": overview.stamp != asked.stamp,
         "counts": counted.counts if counted else None, "tags": counted.tags if counted else {},
         "months": months, "grown": _grown(months), "settings": _settings(asked.store.settings),
-        "then": _then(asked), "command": "memctl inspect; memctl config list",
+        "then": _then(asked), "commands": ("memctl inspect", "memctl config list"),
     }  # fmt: skip
 
 
 def whole_months(counts: Mapping[str, int]) -> dict[str, int]:
-    """The numbers of months, with those in between that have none; the last ones."""
+    """The numbers of months, with those in between that have none; a year at least, and the last ones."""
     if not counts:
         return {}
-    (year, month), last = (int(part) for part in min(counts).split("-")), max(counts)
+    last = max(counts)
+    before_last = (int(last[:4]) * 12 + int(last[5:]) - 1) - (YEAR - 1)
+    first = min(min(counts), f"{before_last // 12:04}-{before_last % 12 + 1:02}")
+    year, month = (int(part) for part in first.split("-"))
     found = {}
     while (name := f"{year:04}-{month:02}") <= last:
         found[name] = counts.get(name, 0)

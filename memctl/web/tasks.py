@@ -9,7 +9,7 @@ from memctl.core.kinds import EPISODE
 from memctl.core.models import Filters, Memory
 from memctl.core.selection import Selection
 from memctl.web import moments
-from memctl.web.asking import Asked, Page
+from memctl.web.asking import Asked, Page, command
 
 LISTED = 30
 
@@ -24,7 +24,7 @@ def values(asked: Asked) -> Mapping[str, Any]:
         "limit": asked.store.settings.task_iterations,
         "ended": [memory for memory in page.memories if is_task(memory)],
         "offset": offset, "listed": LISTED, "further": offset + LISTED < page.total, "steps": steps, "texts": texts,
-        "command": "memctl task list; memctl list --kind episode",
+        "commands": ("memctl task list", command("list", kind=EPISODE, sort="occurred", as_of=asked.moment.text)),
     }  # fmt: skip
 
 

@@ -16,9 +16,7 @@ from memctl.core.operations import Operation, RecordStep
 from memctl.core.receipts import Receipt
 from memctl.core.selection import Selection
 from memctl.history import past
-from memctl.store import MemoryStore
 from memctl.web.asking import Asked, address, memory_path
-from memctl.web.moments import Moment
 
 OPERATIONS, RECORDS, QUESTIONS = 40, 40, 15
 """How much of each is looked at."""
@@ -50,28 +48,22 @@ class Event:
 
 def days(asked: Asked, limit: int) -> list[tuple[str, list[Event]]]:
     """The last events by day, as far as log, records and receipts tell."""
-    until = asked.moment.time
+    until = asked.until
     events = [
-        *asked.digest(lambda: _of_log_and_records(asked.store, asked.moment), "timeline"),
+        *asked.digest(lambda: _of_log_and_records(asked), "timeline"),
         *map(_of_receipt, asked.store.engine.storage.receipts.newest(QUESTIONS)),
     ]
     kept = sorted((e for e in events if until is None or e.at <= until), key=lambda e: e.at, reverse=True)[:limit]
     return [(day, list(some)) for day, some in groupby(kept, key=lambda event: f"{event.at:%Y-%m-%d}")]
 
 
-def _of_log_and_records(store: MemoryStore, moment: Moment) -> list[Event]:
-    operations = [op for op in _operations(store, moment.time) if op.command != MAINTENANCE or op.records]
+def _of_log_and_records(asked: Asked) -> list[Event]:
+    operations = [op for op in asked.operations(OPERATIONS)[-OPERATIONS:] if op.command != MAINTENANCE or op.records]
     first = min((past.made(op) for op in operations), default=None)
     return [
         *(event for op in operations if (event := of_operation(op))),
-        *(event for event in of_records(store, moment) if first is None or event.at < first),
+        *(event for event in of_records(asked) if first is None or event.at < first),
     ]
-
-
-def _operations(store: MemoryStore, until: datetime | None) -> list[Operation]:
-    if until is None:
-        return store.engine.storage.operations(newest=OPERATIONS)
-    return [op for op in store.history.operations() if past.made(op) <= until][-OPERATIONS:]
 
 
 def of_operation(operation: Operation) -> Event | None:
@@ -117,10 +109,10 @@ def _read(record: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def of_records(store: MemoryStore, moment: Moment) -> Iterator[Event]:
+def of_records(asked: Asked) -> Iterator[Event]:
     """When records were written and last changed, as they say themselves: what happened before the log begins."""
-    chosen = Selection(Filters(statuses=(), as_of=moment.time), sort="updated", limit=RECORDS)
-    for memory in store.page(chosen).memories:
+    chosen = Selection(Filters(statuses=(), as_of=asked.until), sort="updated", limit=RECORDS)
+    for memory in asked.store.page(chosen).memories:
         at = memory.updated_at or memory.created_at or datetime(1, 1, 1, tzinfo=UTC)
         yield Event(at, _verb(memory), memory.content, memory_path(memory.memory_id), note=memory.source)
 

@@ -55,15 +55,20 @@ def values(asked: Asked) -> Mapping[str, Any]:
     lists = [] if asked.moment.past else [_list(asked, name, MOST if name == opened else FIRST) for name in LISTS]
     return {
         "lists": [each for each in lists if each.total or each.pending or each.failed],
-        "waiting": sum(each.total for each in lists),
+        "waiting": sum(_decisions(each) for each in lists),
         "pending": any(each.pending for each in lists),
         "looked_for": [_SOUGHT[each.name] for each in lists if each.pending and not each.total],
         "opened": opened,
         "days": timeline.days(asked, EVENTS),
         "version": lambda memory: version(asked.store, memory.memory_id),
         "one_value": _one_value,
-        "command": "memctl log" if asked.moment.past else "memctl log; memctl conflicts; memctl list --candidates",
+        "commands": ("memctl log", *(each.command for each in lists if each.total)),
     }
+
+
+def _decisions(waiting: Waiting) -> int:
+    """How many decisions a list asks for: all that has faded is archived in one go."""
+    return min(waiting.total, 1) if waiting.name == "fading" else waiting.total
 
 
 def _list(asked: Asked, name: str, most: int) -> Waiting:
@@ -120,7 +125,7 @@ def _stale(asked: Asked, most: int) -> Waiting:
     result = asked.check("stale")
     found = [each for each in result.value or () if asked.store.engine.view().get(each.memory.memory_id)]
     title = "Reflections behind their sources"
-    return _waiting("stale", title, found[:most], len(found), "memctl reflect --stale", result, asked)
+    return _waiting("stale", title, found[:most], len(found), "memctl reflect --stale --dry-run", result, asked)
 
 
 def _fading(asked: Asked, most: int) -> Waiting:

@@ -35,7 +35,7 @@ def serve(
     monkeypatch.setenv("MEMCTL_NOW", NOW)
     with ExitStack() as stack:
 
-        def start(root: Path | None = None, user: str = "alice", *options: str) -> Served:
+        def start(root: Path | str | None = None, user: str = "alice", *options: str) -> Served:
             return stack.enter_context(serving(root or sample(tmp_path / "sample"), user, *options))
 
         yield start

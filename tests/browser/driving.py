@@ -29,7 +29,7 @@ MEMCTL = Path(sys.executable).parent / "memctl"
 class Served:
     """A store that `memctl web` serves."""
 
-    root: Path
+    root: Path | str
     user: str
     link: str
     process: subprocess.Popen[str]
@@ -52,7 +52,7 @@ def sample(root: Path) -> Path:
 
 
 @contextmanager
-def serving(root: Path, user: str, *options: str) -> Iterator[Served]:
+def serving(root: Path | str, user: str, *options: str) -> Iterator[Served]:
     """Run `memctl web`, and end it with Ctrl-C."""
     command = [str(MEMCTL), "--json", "--store", str(root), "--user", user, "web", "--no-open", "--port", "0", *options]
     environment = os.environ | {"MEMCTL_NOW": NOW}

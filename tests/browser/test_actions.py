@@ -144,6 +144,17 @@ def resolve(one: Session) -> None:
     assert list(one.store.conflicts.open().found) == []
 
 
+def neither(one: Session) -> None:
+    where = one.listed("conflicts")
+    one.page.locator(where).get_by_text("Neither is right").first.click()
+    one.page.locator(where).get_by_label("What is right, in the place of both").first.fill(
+        "payments-api waits 15 seconds since May."
+    )
+    one.press("Put it in their place", where)
+    one.told("Settled")
+    assert "payments-api waits 15 seconds since May." in [memory.content for memory in one.store.select()]
+
+
 def resolve_merge(one: Session) -> None:
     """The two sides of a merge that git could not finish; the person takes theirs, and then git can."""
     git = _merge_left_open(one.store.folder.root)
@@ -241,7 +252,7 @@ def forget_message(one: Session) -> None:
 DONE: dict[Callable[[Session], None], tuple[str, ...]] = {
     undo_and_redo: ("pin", "undo", "redo"), save: ("save",), restore_what_it_was: (), right: ("right",),
     forget_and_restore: ("forget", "restore"), candidates: ("confirm", "reject"), thumbs: ("feedback",),
-    resolve: ("resolve",), resolve_merge: ("resolve-merge",), decay: ("decay",), repair: ("repair",), forget_message: ("forget-message",),
+    resolve: ("resolve",), neither: (), resolve_merge: ("resolve-merge",), decay: ("decay",), repair: ("repair",), forget_message: ("forget-message",),
     reflections: ("save-reflection", "preview", "reflect", "settle-proposal"),
     documents: ("save-document", "remove-document"),
 }  # fmt: skip

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from memctl import open_store
 from memctl.core.models import Memory
 
 from .driving import Served, Visitor, click
+from .test_pages import violations
 
 NUTS = "mem_20250111_3f4b7ca5e3de"
 
@@ -154,6 +156,68 @@ def test_a_change_behind_the_page_appears_by_itself(
         memory = store.get(NUTS)
         store.put(replace(memory, content="An agent has changed this"), expected=memory)
         expect(page.locator("h1")).to_contain_text("An agent has changed this")
+
+
+def test_a_change_in_a_database_appears_within_two_seconds(
+    database: Any, serve: Callable[..., Served], visit: Callable[..., Visitor]
+) -> None:
+    with open_store(database.address, "alice", create=True) as store:
+        memory = store.add("Alice is allergic to tree nuts").memory
+        served = serve(database.address)
+        page = visit(served).enter()
+        page.goto(f"{served.origin}/search")
+        store.add("Alice sneezes near cats")
+        expect(page.locator(".belief")).to_have_count(2, timeout=2000)
+        page.goto(f"{served.origin}/memory/{memory.memory_id}")
+        click(page.get_by_role("button", name="Pin", exact=True))
+        pinned = store.get(memory.memory_id)
+        assert pinned.pinned
+        store.put(replace(pinned, content="An agent has changed this"), expected=pinned)
+        expect(page.locator("h1")).to_contain_text("An agent has changed this", timeout=2000)
+
+
+def test_a_file_that_is_changed_under_an_editor(serve: Callable[..., Served], visit: Callable[..., Visitor]) -> None:
+    served = serve()
+    visitor = visit(served)
+    visitor.expected = ("409 (Conflict)",)
+    page = visitor.enter()
+    page.goto(f"{served.origin}/edit/{NUTS}")
+    page.get_by_label("What is believed").fill("What I have typed")
+    with served.store() as store:
+        path = store.folder.memory_file
+        path.write_text(
+            path.read_text("utf-8").replace("Alice is allergic to tree nuts", "Alice can eat almonds"), "utf-8"
+        )
+        expect(page.locator("#alert")).to_contain_text("changed elsewhere", timeout=2000)
+        expect(page.get_by_label("What is believed")).to_have_value("What I have typed")
+        click(page.get_by_role("button", name="Save"))
+        expect(page.locator(".both")).to_contain_text("Alice can eat almonds")
+        assert violations(page) == []
+        assert store.get(NUTS).content.startswith("Alice can eat almonds")
+        click(page.get_by_role("button", name="Save mine"))
+        assert store.get(NUTS).content == "What I have typed"
+
+
+def test_what_is_typed_is_in_every_link(serve: Callable[..., Served], visit: Callable[..., Visitor]) -> None:
+    """Facets, the moment, and the command follow the question while it is typed."""
+    served = serve()
+    page = visit(served, width=1600).enter()
+    page.goto(f"{served.origin}/search?since=2025-01-01")
+    page.locator("#q").press_sequentially("nuts")
+    expect(page.locator("mark").first).to_be_visible()
+    expect(page.locator(".command")).to_contain_text("memctl query nuts --since 2025-01-01")
+    page.locator(".facets").get_by_role("link", name="food", exact=True).click()
+    expect(page.locator("#q")).to_have_value("nuts")
+    page.get_by_label("As of").fill("2025-12-31")
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator(".past")).to_contain_text("2025-12-31")
+    page.get_by_label("Before").fill("2025-12-01")
+    page.locator(".when button").click()
+    for value in ("q=nuts", "tag=food", "since=2025-01-01", "as_of=2025-12-31", "until=2025-12-01"):
+        assert value in page.url, value
+    page.get_by_role("link", name="Back to the present").click()
+    expect(page.locator(".past")).to_have_count(0)
+    expect(page.locator("#q")).to_have_value("nuts")
 
 
 def test_a_server_that_is_killed(serve: Callable[..., Served], visit: Callable[..., Visitor]) -> None:

@@ -493,6 +493,23 @@ def test_diff_since_a_time_an_operation_and_the_beginning(store: MemoryStore) ->
     assert "begins" in store.history.differences("2020-01-01").since.notes[0]
 
 
+def test_what_one_operation_changed(store: MemoryStore) -> None:
+    one = store.add("Alice likes tea", detail="# Tea\n\nOolong.", now=day(0)).memory
+    store.put(replace(one, importance=0.9), expected=store.get(one.memory_id), now=day(1))
+    store.forget([one.memory_id], now=day(2))
+    added, changed, forgot = (store.history.changed_by(each.op) for each in store.history.operations())
+    assert [[r.outcome for r in each.records] for each in (added, changed, forgot)] == [
+        ["added"],
+        ["changed"],
+        ["removed"],
+    ]
+    assert [file.outcome for each in (added, changed, forgot) for file in each.files] == ["added", "removed"]
+    assert [field.name for field in changed.records[0].fields] == ["importance", "updated_at"]
+    assert store.history.changed_by(added.only.op, most=0).records == ()
+    with pytest.raises(NotFoundError, match="no operation"):
+        store.history.changed_by("op_none")
+
+
 def test_diff_shows_reflections_and_judgements_as_files(store: MemoryStore) -> None:
     one = store.add("Alice likes tea", detail="# Tea\n\nOolong.", now=day(0)).memory
     at = store.history.operations()[-1].op

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import copies
 import pytest
+from conftest import TEMPLATE
+from databases import PROGRAM, Databases
 
 from memctl import MemoryStore, open_store
+from memctl.transfer.copying import copy_store
 
 from .site import Visitor, serving
 
@@ -36,26 +39,54 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, copies.Inod
     return root, copies.settled(root)
 
 
+@pytest.fixture(scope="session")
+def in_database(databases: Databases, indexed: tuple[Path, copies.Inodes]) -> Iterator[str]:
+    """The name of a database with the sample store, to be copied."""
+    with databases.new(TEMPLATE) as name:
+        address = databases.at(name, PROGRAM)
+        copy_store(indexed[0], address)
+        for user in ("alice", "xiaolin"):
+            with open_store(address, user) as store:
+                store.sync()
+        databases.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        yield name
+
+
 @pytest.fixture
-def sample(
-    tmp_path: Path, environment: Mapping[str, str], indexed: tuple[Path, copies.Inodes]
-) -> Iterator[Callable[..., MemoryStore]]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where a copy of the sample store is: in a folder, or in a database if a test is for both."""
+    if getattr(request, "param", "folder") == "postgres":
+        template, databases = request.getfixturevalue("in_database"), request.getfixturevalue("databases")
+        with databases.new(template) as name:
+            yield databases.at(name, PROGRAM)
+        return
+    root, inodes = request.getfixturevalue("indexed")
+    copies.copy(root, tmp_path / "sample", inodes)
+    yield str(tmp_path / "sample")
+
+
+@pytest.fixture
+def sample(place: str, environment: Mapping[str, str]) -> Iterator[Callable[..., MemoryStore]]:
     """Opens a user's memories of a copy of the sample store."""
-    root = tmp_path / "sample"
-    copies.copy(indexed[0], root, indexed[1])
     with ExitStack() as stack:
-        yield lambda user="alice": stack.enter_context(open_store(root, user, environment=environment))
+        yield lambda user="alice": stack.enter_context(open_store(place, user, environment=environment))
 
 
 @pytest.fixture
-def visit(sample: Callable[..., MemoryStore]) -> Iterator[Callable[..., Visitor]]:
+def visit(sample: Callable[..., MemoryStore], place: str) -> Iterator[Callable[..., Visitor]]:
     """Opens a site of a store, the sample store's where none is given."""
     with ExitStack() as stack:
 
         def open_site(store: MemoryStore | None = None, *, user: str = "alice", read_only: bool = False) -> Visitor:
-            return stack.enter_context(serving(store or sample(user), read_only=read_only))
+            store = store or sample(user)
+            where = place if store.engine.storage.root is None else ""
+            return stack.enter_context(serving(store, read_only=read_only, where=where))
 
         yield open_site
+
+
+both = pytest.mark.parametrize("place", ["folder", "postgres"], indirect=True)
+"""A test for memories in a folder, and for the same in a database."""
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from memctl.store import MemoryStore
 from memctl.web import server
 from memctl.web.app import Site, application
 from memctl.web.checks import CHECKS, Checks
+from memctl.web.editing import FIELDS
 from memctl.web.guard import Keys
 from memctl.web.pool import Pool
 
@@ -83,6 +84,33 @@ def words(page: str) -> str:
     """What a page says, without its tags."""
     body = re.sub(r"<(script|style|title)\b.*?</\1>", " ", page, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def form_of(page: str, action: str) -> dict[str, str]:
+    """The hidden fields of the first form with this action."""
+    form = re.search(rf'<form [^>]*action="/do/{action}".*?</form>', page, re.DOTALL)
+    assert form, f"no form for {action}"
+    return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+
+
+def undo(visitor: Visitor, page: str) -> str:
+    """Press Undo on the page that tells what was done."""
+    form = form_of(page, "undo")
+    return visitor.done("undo", op=form["op"], back=form["back"])
+
+
+def edit_form(visitor: Visitor, memory_id: str) -> dict[str, str]:
+    """The fields of the editor as the page has them."""
+    page = visitor.page(f"/edit/{memory_id}")
+    values = dict(
+        re.findall(r'<input (?:type="hidden" )?(?:id="\w+" )?name="(\w+)"(?: inputmode="\w+")? value="([^"]*)"', page)
+    )
+    values |= dict(re.findall(r'<textarea id="(\w+)".*?>\n(.*?)</textarea>', page, re.DOTALL))
+    for name in ("kind", "category"):
+        values[name] = re.search(rf'<select id="{name}".*?<option selected>([^<]*)', page, re.DOTALL)[1]
+    values |= dict.fromkeys(re.findall(r'type="checkbox" name="(\w+)" value="1" checked', page), "1")
+    assert set(FIELDS) <= set(values)
+    return {name: html.unescape(value) for name, value in values.items()}
 
 
 @contextmanager

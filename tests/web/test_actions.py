@@ -3,58 +3,30 @@
 from __future__ import annotations
 
 import html
-import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from conftest import write_by_hand
 
 from memctl import MemoryStore
 from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED
 from memctl.core.names import MAINTENANCE
 from memctl.errors import NotFoundError
 from memctl.reflections.scope import Scope
-from memctl.web.editing import FIELDS
 
-from .site import Visitor, words
+from .conftest import both
+from .site import Visitor, edit_form, form_of, undo, words
 
 NUTS, LAPTOP, MAC = "mem_20250111_3f4b7ca5e3de", "mem_20251124_24c533a7afc2", "mem_20260805_39dbaefa6f46"
 TIMER = "mem_20260409_3a493f7afb93"
 FOOD = Scope(tags=("food",))
 
-
-def form_of(page: str, action: str) -> dict[str, str]:
-    """The hidden fields of the first form with this action."""
-    form = re.search(rf'<form [^>]*action="/do/{action}".*?</form>', page, re.DOTALL)
-    assert form, f"no form for {action}"
-    return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+pytestmark = both
 
 
 def done_by_hand(store: MemoryStore) -> list[str]:
     """What was done, without what every write tidies up first."""
     return [each.command for each in store.history.operations() if each.command != MAINTENANCE]
-
-
-def undo(visitor: Visitor, page: str) -> str:
-    """Press Undo on the page that tells what was done."""
-    form = form_of(page, "undo")
-    return visitor.done("undo", op=form["op"], back=form["back"])
-
-
-def edit_form(visitor: Visitor, memory_id: str) -> dict[str, str]:
-    """The fields of the editor as the page has them."""
-    page = visitor.page(f"/edit/{memory_id}")
-    values = dict(
-        re.findall(r'<input (?:type="hidden" )?(?:id="\w+" )?name="(\w+)"(?: inputmode="\w+")? value="([^"]*)"', page)
-    )
-    values |= dict(re.findall(r'<textarea id="(\w+)".*?>\n(.*?)</textarea>', page, re.DOTALL))
-    for name in ("kind", "category"):
-        values[name] = re.search(rf'<select id="{name}".*?<option selected>([^<]*)', page, re.DOTALL)[1]
-    values |= dict.fromkeys(re.findall(r'type="checkbox" name="(\w+)" value="1" checked', page), "1")
-    assert set(FIELDS) <= set(values)
-    return {name: html.unescape(value) for name, value in values.items()}
 
 
 def test_saving_without_a_change_changes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
@@ -130,14 +102,13 @@ def test_a_secret_is_refused_until_the_person_insists(visitor: Visitor, alice: M
 
 def test_a_change_made_meanwhile_is_shown_and_not_overwritten(visitor: Visitor, alice: MemoryStore) -> None:
     form = edit_form(visitor, NUTS) | {"content": "What I wrote"}
-    text = alice.folder.memory_file.read_text("utf-8")
-    write_by_hand(alice.folder.memory_file, text.replace("Alice is allergic to tree nuts", "Alice can eat almonds"))
+    memory = alice.get(NUTS)
+    alice.put(replace(memory, content="Alice can eat almonds"), expected=memory)
     answer = visitor.do("save", **form)
-    page = words(answer.text)
     assert answer.status_code == 409
     assert "What I wrote" in answer.text
-    assert "Alice can eat almonds" in page
-    assert alice.get(NUTS).content.startswith("Alice can eat almonds")
+    assert "Alice can eat almonds" in words(answer.text)
+    assert alice.get(NUTS).content == "Alice can eat almonds"
     visitor.done("save", **form | {"version": visitor.version(NUTS)})
     assert alice.get(NUTS).content == "What I wrote"
 
@@ -204,18 +175,16 @@ def test_each_way_to_settle_one(keep: str, visitor: Visitor, alice: MemoryStore)
     assert statuses == {name: SUPERSEDED if name == gone else ACTIVE for name in ids}
 
 
-def test_a_side_of_a_merge_is_taken(visitor: Visitor, alice: MemoryStore) -> None:
-    noted = {"id": "mrg_1", "type": "merge", "memory_id": NUTS, "field": "content", "base": "No nuts",
-             "ours": "Nuts are safe", "theirs": "Almonds are safe"}  # fmt: skip
-    text = alice.folder.memory_file.read_text("utf-8")
-    listed = f'"conflicts": [{json.dumps(noted)}],\n  "memories": ['
-    write_by_hand(alice.folder.memory_file, text.replace('"memories": [', listed, 1))
-    form = form_of(visitor.checked(), "resolve-merge")
-    after = visitor.done("resolve-merge", **form | {"side": "theirs"})
-    assert alice.get(NUTS).content == "Almonds are safe"
-    assert "A merge left this open" not in words(after)
-    undo(visitor, after)
-    assert "A merge left this open" in words(visitor.checked())
+def test_a_text_takes_the_place_of_both(visitor: Visitor, alice: MemoryStore) -> None:
+    page = visitor.checked()
+    form = next(each for each in re.findall(r"<form [^>]*>.*?</form>", page, re.DOTALL) if 'name="merge"' in each)
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+    page = visitor.done("resolve", **fields | {"merge": "payments-api waits 15 seconds since May."})
+    ids = fields["first_id"], fields["second_id"]
+    assert ACTIVE not in [alice.get(each).status for each in ids]
+    assert "payments-api waits 15 seconds since May." in [memory.content for memory in alice.select()]
+    undo(visitor, page)
+    assert ACTIVE in [alice.get(each).status for each in ids]
 
 
 def test_candidates_are_believed_or_rejected(visitor: Visitor, alice: MemoryStore) -> None:
@@ -254,15 +223,6 @@ def test_what_has_faded_is_archived(visitor: Visitor, alice: MemoryStore) -> Non
     assert sum(m.status == ARCHIVED for m in alice.all()) == 6
     undo(visitor, page)
     assert sum(m.status == ARCHIVED for m in alice.all()) == 2
-
-
-def test_a_problem_is_repaired(visitor: Visitor, alice: MemoryStore) -> None:
-    ignored = alice.folder.root / "transcripts" / ".gitignore"
-    form = form_of(visitor.checked(), "repair")
-    assert (form["path"], ignored.exists()) == ("transcripts", False)
-    assert "nothing left to repair" in words(visitor.done("repair", **form | {"path": "memory.json"}))
-    visitor.done("repair", **form)
-    assert ignored.exists()
 
 
 def test_reflections_are_edited_rebuilt_and_settled(visitor: Visitor, alice: MemoryStore) -> None:
@@ -325,11 +285,6 @@ def test_only_the_last_change_is_undone_from_a_page(visitor: Visitor, alice: Mem
     assert not alice.get(NUTS).pinned
     visitor.done("undo", op=alice.history.operations()[-1].op, count="2")
     assert alice.get(NUTS).pinned
-
-
-def test_readers_do_not_wait_for_a_writer(visitor: Visitor, sample: Callable[..., MemoryStore]) -> None:
-    with sample().engine.storage.locked():
-        assert visitor.get("/").status_code == 200
 
 
 def test_a_preview_is_safe_and_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
 import re
+import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import blake2b
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
+from cli.answering import program
 from conftest import write_by_hand
 
 from memctl import MemoryStore
-from memctl.core.models import Memory
+from memctl.core.models import Filters, Memory
 from memctl.web.sitemap import NAVIGATION
+from memctl.web.storing import whole_months
 
+from .conftest import both
 from .site import Visitor, words
 
 NUTS, MESSAGE = "mem_20250111_3f4b7ca5e3de", "msg_e03b6d5f1478ca92"
@@ -103,6 +112,7 @@ def test_the_address_of_a_file_says_what_is_in_it(visitor: Visitor) -> None:
         assert path.endswith(f"?{digest}")
 
 
+@both
 @pytest.mark.parametrize("user", ["alice", "xiaolin"])
 def test_every_link_leads_to_a_page(user: str, visit: Callable[..., Visitor]) -> None:
     pages = reachable(visit(user=user).enter())
@@ -111,6 +121,7 @@ def test_every_link_leads_to_a_page(user: str, visit: Callable[..., Visitor]) ->
     assert any(path.startswith("/conversations/run_") for path in pages)
 
 
+@both
 def test_what_is_believed_about_tree_nuts_and_why(visitor: Visitor) -> None:
     found = visitor.page("/search?q=is+Alice+allergic+to+tree+nuts")
     assert found.index(NUTS) < found.index('id="hits-messages"') < found.index(MESSAGE)
@@ -130,6 +141,7 @@ def test_what_is_believed_about_tree_nuts_and_why(visitor: Visitor) -> None:
     assert "learned" in words(conversation)
 
 
+@both
 def test_each_hit_says_why_it_ranks_there(visitor: Visitor) -> None:
     page = visitor.page("/search?q=is+Alice+allergic+to+tree+nuts")
     first = page[page.index("data-item") : page.index("</article>")]
@@ -146,6 +158,7 @@ def test_each_hit_says_why_it_ranks_there(visitor: Visitor) -> None:
     )
 
 
+@both
 def test_a_search_can_be_narrowed(visitor: Visitor, alice: MemoryStore) -> None:
     assert words(visitor.page("/search?tag=food")).count("sure") == len(
         [m for m in alice.select() if "food" in m.tags]
@@ -158,6 +171,7 @@ def test_a_search_can_be_narrowed(visitor: Visitor, alice: MemoryStore) -> None:
     assert NUTS in visitor.page("/search?until=2025-02-01")
 
 
+@both
 def test_the_context_is_what_the_model_gets(visitor: Visitor, alice: MemoryStore) -> None:
     page = words(visitor.page("/context?q=may+I+suggest+a+pesto&budget=1200"))
     pack = alice.build_context("may I suggest a pesto", budget=1200, receipt=False)
@@ -166,7 +180,8 @@ def test_the_context_is_what_the_model_gets(visitor: Visitor, alice: MemoryStore
     assert all(placed.why in page for placed in pack.placed if placed.how != "left out")
 
 
-def test_values_over_time_and_what_is_wrong(visitor: Visitor) -> None:
+@both
+def test_values_over_time_and_what_is_wrong(visitor: Visitor, alice: MemoryStore) -> None:
     page = words(visitor.page(f"/memory/{BRISTOL}"))
     assert (
         page.index("Its values over time") < page.index("Alice lives in Bristol", 400) < page.index("lives in London")
@@ -175,9 +190,12 @@ def test_values_over_time_and_what_is_wrong(visitor: Visitor) -> None:
     today = words(visitor.checked())
     assert "These contradict each other 2" in today
     assert "Old enough to be archived 4" in today
+    problems = 1 if alice.engine.storage.root else 0
+    assert f"{5 + problems} things to decide" in today
     assert "Marked as wrong or outdated 2" in today
 
 
+@both
 def test_a_memory_that_fades_has_a_curve(visitor: Visitor, alice: MemoryStore) -> None:
     forecast = next(f for f in alice.decay.run(dry_run=True).forecasts if f.fades_on and not f.faded)
     page = visitor.page(f"/memory/{forecast.memory.memory_id}")
@@ -186,12 +204,14 @@ def test_a_memory_that_fades_has_a_curve(visitor: Visitor, alice: MemoryStore) -
     assert "Never: it is pinned" in words(visitor.page(f"/memory/{NUTS}"))
 
 
+@both
 def test_answers_that_held_a_memory_are_listed(visitor: Visitor, alice: MemoryStore) -> None:
     alice.query("is Alice allergic to anything?")
     assert "is Alice allergic to anything? used" in words(visitor.page(f"/memory/{NUTS}"))
     assert "asked is Alice allergic to anything?" in words(visitor.page("/"))
 
 
+@both
 def test_looking_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
     reachable(visitor, 5)
     visitor.page("/search?q=nuts")
@@ -200,6 +220,7 @@ def test_looking_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
     assert alice.history.operations() == []
 
 
+@both
 def test_what_is_not_there(visitor: Visitor) -> None:
     for path in ("/memory/mem_20990101_000000000000", "/conversations/run_none", "/message/msg_none", "/nowhere",
                  "/reflections/none.md", "/knowledge/none.md", "/history/op_none", "/edit/none"):  # fmt: skip
@@ -246,6 +267,7 @@ def test_a_memory_of_ten_megabytes_is_shown_in_part(
     assert visitor.get("/edit/long").status_code == 400
 
 
+@both
 def test_as_of_another_moment(visitor: Visitor, alice: MemoryStore) -> None:
     then = words(visitor.page("/search?as_of=2025-12-31"))
     assert "lives in London" in then
@@ -258,6 +280,7 @@ def test_as_of_another_moment(visitor: Visitor, alice: MemoryStore) -> None:
     assert "2026-02-10" not in words(visitor.page("/conversations?as_of=2025-12-31"))
 
 
+@both
 def test_as_of_an_operation(visitor: Visitor, alice: MemoryStore) -> None:
     alice.add("Alice drinks tea")
     first = alice.history.operations()[-1].op
@@ -275,9 +298,54 @@ def test_as_of_an_operation(visitor: Visitor, alice: MemoryStore) -> None:
     assert "drinks coffee" in words(visitor.page(f"/history-of/{memory.memory_id}"))
 
 
-def test_git_commits_stand_beside_the_operations(visitor: Visitor, alice: MemoryStore) -> None:
-    import subprocess
+def test_every_page_stays_at_the_operation_that_is_looked_at(
+    visit: Callable[..., Visitor], opener: Callable[..., MemoryStore], tmp_path: Path
+) -> None:
+    store, then = opener(), datetime(2026, 10, 1, tzinfo=UTC)
+    store.add("Alice drinks tea", now=then)
+    (tmp_path / "old.md").write_text("# Old\n")
+    store.documents.add(tmp_path / "old.md", now=then)
+    first = store.history.operations()[-1].op
+    store.add("Alice drinks coffee")
+    store.documents.remove(["knowledge/old.md"])
+    store.sessions.conversation("main").add("Good morning")
+    visitor = visit(store).enter()
+    assert "drinks coffee" in words(visitor.page("/"))
+    assert "drinks coffee" in words(visitor.page("/history"))
+    run = store.conversations.runs()[0].run
+    assert run in visitor.page("/conversations")
+    for path in ("/", "/history", "/search"):
+        then = words(visitor.page(f"{path}?as_of={first}"))
+        assert "drinks tea" in then, path
+        assert "drinks coffee" not in then, path
+    assert run not in visitor.page(f"/conversations?as_of={first}")
+    assert "old.md" in words(visitor.page(f"/documents?as_of={first}"))
+    assert "Old" in words(visitor.page(f"/knowledge/old.md?as_of={first}"))
+    assert "old.md" not in words(visitor.page("/documents"))
 
+
+@pytest.mark.parametrize("path", [f"/edit/{NUTS}", "/edit-reflection/on-call-nerves.md", "/context?q=tea",
+                                  "/edit-document/migration-checklist.md"])  # fmt: skip
+def test_what_is_about_the_present_alone_is_shown_as_it_is_now(path: str, visitor: Visitor) -> None:
+    answer = visitor.get(f"{path}{'&' if '?' in path else '?'}as_of=2025-12-31")
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+    assert "/context" not in visitor.page("/search?q=tea&as_of=2025-12-31")
+
+
+@both
+def test_an_operation_shows_what_it_changed(visitor: Visitor, alice: MemoryStore) -> None:
+    alice.forget([MESSAGE])
+    alice.add("Alice drinks tea")
+    op = alice.history.operations()[-2].op
+    page = visitor.page(f"/history/{op}")
+    assert "I'm allergic to tree nuts" in words(page)
+    assert "Alice drinks tea" not in words(page)
+    assert f"/message/{MESSAGE}" not in page
+    alice.history.undo(2)
+    assert f'href="/message/{MESSAGE}"' in visitor.page(f"/history/{op}")
+
+
+def test_git_commits_stand_beside_the_operations(visitor: Visitor, alice: MemoryStore) -> None:
     root = alice.folder.root
     for command in (
         ["init", "-q"],
@@ -300,3 +368,84 @@ def test_files_that_cannot_be_read_are_said_on_every_page(visitor: Visitor, alic
     assert "tree nuts" in page
     answer = visitor.do("pin", memory_id=NUTS, version=visitor.version(NUTS))
     assert answer.status_code in (403, 422, 500)
+
+
+def commands(page: str) -> list[str]:
+    """The commands that a page says do the same."""
+    line = re.search(r'<p class="command">.*?</p>', page, re.DOTALL)
+    return [html.unescape(each) for each in re.findall(r"<code>(.*?)</code>", line[0])] if line else []
+
+
+def test_the_command_that_a_page_shows_does_the_same(visitor: Visitor, alice: MemoryStore) -> None:
+    """Every command that stands on a page runs; and none of them changes anything but `restore`."""
+    alice.add("Alice's motto: \"don't panic\"", tags=("it's; fine",))
+    gone = alice.add("Alice had a cold").memory.memory_id
+    alice.forget([gone])
+    paths = ("/search?q=it%27s+%22nuts%22&since=2025-01-01&tag=food", "/search?q=nuts&only=messages&session=main",
+             "/search?kind=fact&category=life&source=user&until=2026-01-01&sort=importance", "/search?offset=50",
+             "/?as_of=2025-12-31", "/search?q=nuts&as_of=2025-12-31", f"/memory/{NUTS}?as_of=2025-12-31", f"/memory/{gone}",
+             "/tasks?as_of=2025-12-31", "/context?q=don%27t&budget=2000", "/search?tag=it%27s%3B+fine")  # fmt: skip
+    pages = reachable(visitor, 3) | {path: visitor.page(path) for path in paths} | {"/": visitor.checked()}
+    shown = {command: path for path, page in pages.items() for command in commands(page)}
+    assert {word.split()[1] for word in shown} >= set(
+        "query list context inspect edit show transcripts knowledge reflect task log diff conflicts config restore".split()
+    )
+    root = alice.folder.root
+    environment = os.environ | {"MEMCTL_STORE": str(root.parent), "MEMCTL_USER": root.name, "EDITOR": "true"}
+    before = alice.history.operations()
+    for command, path in shown.items():
+        line = f'memctl() {{ {shlex.quote(str(program()))} "$@"; }}; {command}'
+        if command == f"memctl restore {gone}":
+            continue
+        done = subprocess.run(
+            ["sh", "-c", line], env=environment, capture_output=True, text=True, input="", check=False
+        )
+        found = done.returncode == 1 and command == "memctl doctor"  # it fails where it finds problems
+        assert found or done.returncode == 0, (path, command, done.stderr)
+    assert alice.history.operations() == before
+
+
+@both
+def test_conversations_begin_with_what_was_said(visitor: Visitor) -> None:
+    listed = words(visitor.page("/conversations"))
+    for run in (
+        "The pager says 8 % of the acquirer's webhooks get a 401 from us.",
+        "You have my calendar and my to-do list now.",
+    ):
+        assert run in listed
+    assert "All refusals come from node 3" not in listed
+
+
+def test_what_is_far_from_the_question_is_set_apart(visitor: Visitor) -> None:
+    found = words(visitor.page("/search?q=tree+nuts"))
+    assert found.index("likes small places") < found.index("Less close") < found.index("For a flaky test")
+    assert "Less close" not in words(visitor.page("/search?q=xyzzy+quux"))
+
+
+def test_a_bar_is_as_long_as_its_hit_is_relevant(visitor: Visitor, alice: MemoryStore) -> None:
+    first = alice.query("tree nuts", filters=Filters(only="memories"), receipt=False).hits[0]
+    page = visitor.page("/search?q=tree+nuts")
+    bar = page[page.index('<svg class="bar"') : page.index("</svg>", page.index('<svg class="bar"'))]
+    assert f'aria-label="relevance {first.relevance:.2f}"' in bar
+    assert sum(map(float, re.findall(r' width="([\d.]+)"', bar))) == pytest.approx(first.relevance * 100, abs=0.5)
+
+
+def test_a_store_with_nothing_in_it_says_how_to_begin(
+    visit: Callable[..., Visitor], opener: Callable[..., MemoryStore]
+) -> None:
+    store = opener()
+    visitor = visit(store).enter()
+    for path in ("/", "/search"):
+        assert "memctl add" in words(visitor.page(path))
+    assert "memctl add" not in words(visitor.page("/search?tag=none"))
+    store.add("Alice drinks tea")
+    for path in ("/", "/search"):
+        assert "memctl add" not in words(visitor.page(path))
+
+
+def test_the_growth_of_a_young_store_is_shown_over_a_year() -> None:
+    months = whole_months({"2026-01": 2, "2026-03": 1})
+    assert [*months.values()] == [0] * 9 + [2, 0, 1]
+    assert min(months) == "2025-04"
+    assert len(whole_months({"2010-01": 1, "2026-03": 1})) == 60
+    assert min(whole_months({"2024-11": 1, "2026-03": 1})) == "2024-11"

@@ -14,12 +14,14 @@ from conftest import PATIENCE, write_by_hand
 from memctl import MemoryStore
 from memctl.web.checks import CHECKS, Checks, Result
 
+from .conftest import both
 from .site import Visitor, words
 
 READERS, WRITES = 100, 30
 PATHS = ("/", "/search", "/search?q=tea", "/stamp", "/history", "/store", "/memory/mem_20250111_3f4b7ca5e3de")
 
 
+@both
 def test_a_hundred_readers_while_a_writer_adds(visitor: Visitor, alice: MemoryStore) -> None:
     writer = alice.clone()
     added: list[str] = []

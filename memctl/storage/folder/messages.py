@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -99,6 +99,9 @@ class FolderMessages:
         self._storage.refresh()
         lines = {(row.path, row.line): row for row in self._storage.index.run_of(run)}
         return [message for message in map(self._read, lines.values()) if message]
+
+    def beginnings(self, runs: Sequence[str]) -> Mapping[str, str]:
+        return {run: row.memory.content for run in runs for row in self._storage.index.run_of(run, 1)}
 
     def newest(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
         self._catch_up()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -87,6 +87,9 @@ class Messages(Protocol):
 
     def run(self, run: str) -> list[KeptMessage]:
         """The messages of a run, in order, without attachments."""
+
+    def beginnings(self, runs: Sequence[str]) -> Mapping[str, str]:
+        """The text with which each of these runs begins, by run."""
 
     def newest(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
         """The newest messages of a run after the last one that is in the window, in full, in order, and at most so

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -161,6 +161,12 @@ class PostgresMessages:
                 if line.message.message_id in window:
                     return
                 yield line.message
+
+    def beginnings(self, runs: Sequence[str]) -> Mapping[str, str]:
+        sql = f"""SELECT DISTINCT ON (m.run) m.seq, m.line FROM messages m
+        WHERE m.user_id = $1 AND m.run = ANY($2) AND {SHOWN} ORDER BY m.run, m.seq"""
+        read = (lines.read(data, seq) for seq, data in self._db.rows(sql, self._db.user, [*runs]))
+        return {line.message.run: line.message.text for line in read if line and line.message}
 
     def newest(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
         if window and lines.shown(self._db, window[-1]) is None:
