@@ -66,6 +66,12 @@ class Where:
         return self.filters == Filters(only=self.filters.only) and not self.few
 
     @property
+    def is_inactive(self) -> bool:
+        """Whether nothing that is active passes it, which leaves little."""
+        statuses = _statuses(self.filters)
+        return bool(statuses) and ACTIVE not in statuses
+
+    @property
     def anywhere(self) -> Where:
         """The filter without its part."""
         return replace(self, filters=replace(self.filters, only=""))
@@ -105,7 +111,7 @@ def _others(filters: Filters, argument: Arguments) -> list[str]:
     if filters.only:
         conditions.append(f"e.part = {PARTS[filters.only]}")
     conditions += [
-        f"EXISTS (SELECT FROM tags t WHERE t.user_id = e.user_id AND t.tag = {argument(short(tag))} AND t.n = e.n)"
+        f"EXISTS (SELECT FROM tags t WHERE t.user_id = $1 AND t.tag = {argument(short(tag))} AND t.n = e.n)"
         for tag in filters.tags
     ]
     for comparison, moment in ((">=", filters.since), ("<", filters.until)):

@@ -25,8 +25,9 @@ AT_ONCE = 1_000
 """Entries in one statement."""
 
 FOUND = "e.n, e.path, e.ref, coalesce(e.raw, m.raw, t.body), e.line, e.memory_id, e.layer, e.category"
-FROM = """entries e LEFT JOIN memories m ON e.record AND m.user_id = e.user_id AND m.memory_id = e.ref
-LEFT JOIN texts t ON e.part = 1 AND NOT e.record AND t.user_id = e.user_id AND t.name = e.path"""
+BYTES = """LEFT JOIN memories m ON e.record AND m.user_id = $1 AND m.memory_id = e.ref
+LEFT JOIN texts t ON e.part = 1 AND NOT e.record AND t.user_id = $1 AND t.name = e.path"""
+FROM = f"entries e {BYTES}"
 """The columns of a `Row`, and where they come from: the bytes of memories and reflections are kept once."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES
-from memctl.storage.postgres.transactions import SNAPSHOT, Database, literal
+from memctl.storage.postgres.transactions import Database, filled, literal
 
 PARTS = {MEMORIES: 1, MESSAGES: 2, DOCUMENTS: 3}
 """The parts of an answer, as the tables name them."""
@@ -57,7 +57,7 @@ FROM indexes i WHERE user_id = $1"""
 
 def opening(user: str) -> str:
     """The statement that reads the state, for `Database.opening`."""
-    return _SQL.replace("$1", literal(user))
+    return filled(_SQL, [user])
 
 
 def locking(user: str, *, derived: bool = True) -> str:
@@ -79,7 +79,7 @@ def opened(db: Database) -> State:
 
 def read(db: Database) -> State:
     """The state now."""
-    row = db.row(_SQL, db.user) if db.in_transaction else db.once(SNAPSHOT, opening(db.user))
+    row = db.row(_SQL, db.user)
     return State(*row) if row else State()
 
 
