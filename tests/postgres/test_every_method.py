@@ -9,17 +9,25 @@ import inspect
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import Database
+from postgres.dump import dump
 
 from memctl import MemctlError, Memory, MemoryStore, Query, Selection, copy_store, open_store
 from memctl.core.models import Change, Filters
+from memctl.core.records import IdMaker
 from memctl.evaluation.questions import Question
 from memctl.reflections.scope import Scope
+from memctl.storage.postgres import address
+from memctl.storage.postgres.connecting import connections
+from memctl.storage.postgres.store import remove_user
 
 SAMPLE = Path(__file__).parents[2] / "sample_store"
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
@@ -172,8 +180,8 @@ STORY: tuple[tuple[str, Call], ...] = (
     ("conversations.runs", lambda s, k: s.conversations.runs()),
     ("conversations.run", lambda s, k: s.conversations.run(RUN)),
     ("conversations.ids", lambda s, k: s.conversations.ids(session="main")),
-    ("conversations.ids_starting", lambda s, k: s.conversations.ids_starting("msg_9")),
-    ("conversations.full_id", lambda s, k: s.conversations.full_id(CASHEWS[:8])),
+    ("conversations.ids_starting", lambda s, k: s.conversations.ids_starting(CASHEWS[:12])),
+    ("conversations.full_id", lambda s, k: s.conversations.full_id(CASHEWS[:12])),
     ("conversations.known", lambda s, k: s.conversations.known([CASHEWS, "msg_nothing"])),
     ("conversations.message", lambda s, k: s.conversations.message(CASHEWS)),
     ("conversations.neighbours", lambda s, k: s.conversations.neighbours(CASHEWS)),
@@ -312,6 +320,18 @@ _OF_THE_MACHINE = re.compile(r'(?:,\\n  |,)"mac": ?"[0-9a-f]{32}"|(?<=_hash: )[0
 """Signatures of files, and hashes of texts with ids in them."""
 
 
+@contextmanager
+def ids_in_order() -> Iterator[None]:
+    """Ids are drawn in the order in which they are asked for, whatever the clock says: hits of one score are sorted by
+    them."""
+    numbers = count(1)
+    with pytest.MonkeyPatch.context() as patch:
+        draw = lambda self, created, moment: f"mem_{created:%Y%m%d}_{next(numbers):012x}"  # noqa: E731
+        patch.setattr(IdMaker, "__call__", draw)
+        yield
+
+
+@ids_in_order()
 def told(store: MemoryStore, place: str) -> list[str]:
     """What the story gives in a store."""
     seen: dict[str, Any] = {}
@@ -320,8 +340,8 @@ def told(store: MemoryStore, place: str) -> list[str]:
     for name, call in STORY:
         try:
             result = plain(call(store, seen))
-        except MemctlError as problem:
-            result = f"{type(problem).__name__}: {problem.message}"
+        except (MemctlError, LookupError) as problem:
+            result = f"{type(problem).__name__}: {problem}"
         text = _OF_THE_MACHINE.sub("", f"{name}: {result}".replace(place, "PLACE"))
         results.append(_DRAWN.sub(lambda found: names.setdefault(found[0], f"<{len(names)}>"), text))
     return results
@@ -346,3 +366,21 @@ def test_every_method_gives_the_same(tmp_path: Path, database: Database, environ
             assert "this is about files" in there
         else:
             assert there == here
+
+
+def test_no_method_sees_or_changes_another_users_rows(
+    tmp_path: Path, database: Database, environment: dict[str, str]
+) -> None:
+    """Bob tries all of it, with the ids of alice, where she is and where she is not: he cannot tell the difference."""
+    with open_store(database.address, "bob", create=True, environment=environment) as store:
+        alone = told(store, store.engine.storage.place)
+    remove_user(connections(address.parse(database.address)), "bob", 10)
+    copy_store(SAMPLE, database.address, ["alice"], environment=environment)
+    before = dump(database.admin)
+    with open_store(database.address, "bob", create=True, environment=environment) as store:
+        assert told(store, store.engine.storage.place) == alone
+    assert _of("alice", dump(database.admin)) == _of("alice", before)
+
+
+def _of(user: str, tables: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {name: [row for row in rows if row.startswith(f"{user}\t")] for name, rows in tables.items()}

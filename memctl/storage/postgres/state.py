@@ -91,7 +91,7 @@ def locked(db: Database) -> State:
 
 def write(db: Database, state: State) -> None:
     """Note another state, of which the version grows."""
-    db.run(
+    db.later(
         """UPDATE indexes SET version = version + 1, rules = $2, model = $3, next_n = $4, memories = $5, messages = $6,
         documents = $7, size = $8, vectors = $9, messages_to = $10, problems = $11 WHERE user_id = $1""",
         *(db.user, state.rules, state.model, state.next_n, state.memories, state.messages),

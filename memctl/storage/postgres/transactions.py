@@ -30,6 +30,9 @@ MOST_PAUSE = 0.02
 STREAMED = 100
 """Rows of a stream in memory at once."""
 
+TOGETHER = 1 << 20
+"""Characters of statements from which they wait no longer: a message has at most a gigabyte."""
+
 GRAPH_BREADTH = 1_000
 """Candidates that a search in a graph (HNSW) keeps, and so the most that it finds: pgvector allows no more."""
 
@@ -67,6 +70,7 @@ class Database:
         self.began = self.written = 0
         """Counts transactions, and the changes in the present one: what was looked up holds until one of them grows."""
         self._streams = 0
+        self._waiting: list[str] = []
 
     @property
     def address(self) -> Address:
@@ -87,6 +91,7 @@ class Database:
     def _execute(self, sql: str, arguments: Sequence[Any] = (), *, binary: bool = False) -> psycopg.Cursor[Row]:
         """Carry out a statement in the present transaction."""
         assert self._current is not None, "a statement needs a transaction"
+        self._send()
         with telling(self.address):
             return self._current.execute(sql.encode(), arguments or None, binary=binary)
 
@@ -115,10 +120,27 @@ class Database:
         self.written += 1
         return self._execute(sql, arguments).rowcount
 
+    def later(self, sql: str, *arguments: Any) -> None:
+        """Carry out a statement whose outcome nobody needs: together with others, before the next one or the end of the
+        transaction, which saves round trips."""
+        self.written += 1
+        self._waiting.append(filled(sql, arguments))
+        if sum(map(len, self._waiting)) > TOGETHER:
+            self._send()
+
+    def _send(self) -> None:
+        """Carry out what waits."""
+        assert self._current is not None, "a change needs a transaction"
+        statements, self._waiting = self._waiting, []
+        if statements:
+            with telling(self.address):
+                self._current.execute("; ".join(statements).encode())
+
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
         """Write many new rows. (COPY cannot write into tables with row-level security.)"""
         assert self._current is not None, "a change needs a transaction"
         self.written += 1
+        self._send()
         places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
         with telling(self.address), self._current.cursor() as cursor:
@@ -144,10 +166,11 @@ class Database:
             connection, rows = self._begun(first, kind, opening or self.opening)
             self.opened = _first(rows)
             with self._replaced(first, connection):
-                self._current, self.written = connection, 0
+                self._current, self.written, self._waiting = connection, 0, []
                 self.began += 1
                 try:
                     yield
+                    self._send()
                     self._commit(connection)
                 finally:
                     self._current = None
