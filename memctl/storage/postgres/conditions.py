@@ -74,7 +74,7 @@ class Where:
     @property
     def anywhere(self) -> Where:
         """The filter without its part."""
-        return replace(self, filters=replace(self.filters, only=""))
+        return replace(self, filters=replace(self.filters, only=""), few=False)
 
     def sql(self, argument: Arguments) -> str:
         """The condition. What has expired is never found."""
