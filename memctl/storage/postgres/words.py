@@ -18,6 +18,9 @@ from memctl.storage.postgres.transactions import Database
 KEPT = 10_000
 """Counts kept at most: of so many different words in the questions between two changes."""
 
+FEW = 300
+"""Up to this many entries, those of all parts are read at once: that takes less time than another round trip."""
+
 LEAST_IDF = 1e-6
 """Of a term that more than half of the entries hold."""
 
@@ -72,6 +75,10 @@ class Question:
         return self.state.size / max(1, self.state.total)
 
     @property
+    def few(self) -> bool:
+        return sum(self.counts.values()) <= FEW
+
+    @property
     def many(self) -> bool:
         return sum(self.counts.values()) > MANY
 
@@ -80,13 +87,14 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
     """Entries that hold any of the terms, best first."""
     if not question.counts:
         return []
-    if not question.many:
+    if question.few:
         return _of_few(moment, question, where, limit)
-    if where.is_plain:
+    if where.is_plain and question.many:
         chosen = _chosen(moment, question, where, limit)
         if len(chosen) >= limit:
             return chosen
-    return _in_order(moment, question, where, limit)
+    best = [] if where.is_inactive or not question.many else _in_order(moment, question, where, limit, OVERFETCH)
+    return best if len(best) >= limit else _in_order(moment, question, where, limit)
 
 
 # The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (OFFSET 0 keeps the planner
@@ -121,16 +129,16 @@ def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> lis
     return _in_order(moment, question, where, limit)
 
 
-def _in_order(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
-    """The first that pass a filter."""
+def _in_order(moment: Moment, question: Question, where: Where, limit: int, best: int | None = None) -> list[Scored]:
+    """The first that pass a filter, of all, or of so many of the best: which are sorted in a third of the time."""
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user)
         scored = _scored(question, argument, within=_within(where))
-        sql = _first(moment, argument, f"SELECT * FROM ({scored}) w", where.sql(argument), limit)
+        sql = _first(moment, argument, f"SELECT * FROM ({scored}) w", where.sql(argument), limit, best)
         return moment.db.rows(sql, *argument.values)
 
-    return moment.scored(("words", tuple(question.counts), where, limit), read)
+    return moment.scored(("words", tuple(question.counts), where, limit, best), read)
 
 
 def _within(where: Where) -> str:
