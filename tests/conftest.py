@@ -215,8 +215,8 @@ def store(opener: Callable[..., MemoryStore]) -> MemoryStore:
 
 
 @pytest.fixture(scope="session")
-def databases() -> Databases:
-    """Makes databases on a real server, with roles and a template of memctl's tables."""
+def databases() -> Iterator[Databases]:
+    """Makes databases on a real server, with roles and a template of memctl's tables. Of these, the roles stay."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}-{uuid4().hex[:8]}"
     try:
         admin = _POSTGRES or shared_server(run).address("postgres")
@@ -224,7 +224,8 @@ def databases() -> Databases:
         lacking("postgres", str(problem))
     made = Databases(admin)
     made.prepare(TEMPLATE)
-    return made
+    yield made
+    made.run(f"DROP DATABASE IF EXISTS {TEMPLATE} WITH (FORCE)")
 
 
 TEMPLATE = f"memctl_template_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_{os.getpid()}"

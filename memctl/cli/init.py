@@ -38,13 +38,14 @@ def init(
     """
     from memctl import stores
     from memctl.errors import UsageError
+    from memctl.storage.folder.storage import INSTEAD
     from memctl.stores import DatabaseStore
 
     current.store = directory or current.store
     store = the_store()
     if isinstance(store, DatabaseStore):
         if git:
-            raise UsageError("git is for files, and the store is a database")
+            raise UsageError("git is for files, and the store is a database", hint=INSTEAD)
         _init_database(store, grant)
         return
     if grant:

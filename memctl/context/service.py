@@ -132,7 +132,8 @@ class Contexts:
         opened = not asks or self._opens(recalled.evidence, gate)
         pieces = [Piece(TASK, "task", "", task_state, 1.0, "the current task", MUST)] if task_state.strip() else []
         if recall:
-            pieces += Pieces(engine, question, now).chosen(recalled.evidence, opened, counter.count)
+            with engine.search.snapshot():
+                pieces += Pieces(engine, question, now).chosen(recalled.evidence, opened, counter.count)
         pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         schemas = counter.count(dumped(tools)) if tools else 0

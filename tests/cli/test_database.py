@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from memctl import open_store
 from memctl.storage.postgres import address, connecting
 
 from .conftest import SAMPLE_STORE, Memctl, Outcome
+from .test_help import COMMANDS
 from .test_transcripts import TRANSCRIPTS, UPDATE
 from .transcript import Step, parse, replay, written
 
@@ -38,17 +40,27 @@ LEFT_OUT = {
 }
 """Commands of other transcripts of which that is true."""
 
+LISTS = ("config list", "model list", "tags")
+"""Commands with long answers, the same in both."""
+
+NO_STORE = {"model install"}
+"""Commands that are not about a store."""
+
 STORE = "postgresql:///store"
 _RULES = (
     (r"\bstore/memctl\.yaml\b", STORE),
     (r"\bcreated store/(\w+)", rf"created the user \1 in {STORE}"),
     (r"\bremoved store/(\w+)", rf"removed the user \1 of {STORE}"),
-    (r"(no user '\w+' in|which user\?|error:) store\b", rf"\1 {STORE}"),
+    (r"(no user '[^']+' in|which user\?|error:) store\b", rf"\1 {STORE}"),
     (
         r"not marked as private yet: the next message marks them, which keeps them out of git",
         "private: kept out of git",
     ),
     (r'"store",( |\n)', r'"postgresql://program@/store",\1'),
+    (r'\\"store\\",', r'\\"postgresql://program@/store\\",'),
+    (r'"message": "store already', f'"message": "{STORE} already'),
+    (r'"folder": "store/[^"]*"', f'"folder": "{STORE}"'),
+    (r'"privacy": "unmarked"', '"privacy": "private"'),
 )
 """What stands in a transcript of a folder, and what in its place for a database."""
 
@@ -107,6 +119,33 @@ def test_the_same_as_in_a_folder(name: str, in_database: InDatabase) -> None:
     assert _compared(replay(steps, in_database), left_out) == _compared([*map(_in_database, steps)], left_out)
 
 
+@pytest.mark.parametrize("name", [path.stem for path in TRANSCRIPTS if path.stem not in ABOUT_FILES])
+def test_the_same_as_json(name: str, memctl: Memctl, in_database: InDatabase, tmp_path_factory) -> None:
+    steps = [
+        _as_json(step) for step in parse((Path(__file__).parent / "transcripts" / f"{name}.txt").read_text("utf-8"))
+    ]
+    left_out = {_json_command(command) for command in LEFT_OUT.get(name, set())}
+    left_out |= {step.command for step in steps if "query" in step.command and "--with" in step.command}
+    in_folder = [_in_database(step) for step in replay(steps, memctl)]
+    assert _drawn(_compared(replay(steps, in_database), left_out)) == _drawn(_compared(in_folder, left_out))
+
+
+def _as_json(step: Step) -> Step:
+    return replace(step, command=_json_command(step.command))
+
+
+def _json_command(command: str) -> str:
+    """The command with `--json`, where it is one of memctl's without."""
+    before, found, after = command.partition("memctl ")
+    return command if "--json" in command or not found else f"{before}memctl --json {after}"
+
+
+def _drawn(text: str) -> str:
+    """The text without what is drawn by lot: ids of tasks and queues, and which ids are near one that is unknown."""
+    text = re.sub(r"\b(task_\d{8}|evt_\d{14})_[0-9a-f]{12,16}\b", r"\1_<id>", text)
+    return re.sub(r'"(Did you mean [^"]*|`memctl list` shows the ids\.)"', '"<near ids>"', text)
+
+
 def _compared(steps: Sequence[Step], left_out: set[str]) -> str:
     return written([step for step in steps if step.command not in left_out])
 
@@ -125,6 +164,30 @@ def test_transcript(path: Path, in_database: InDatabase) -> None:
     if UPDATE:
         path.write_text(found, "utf-8")
     assert found == path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("command", LISTS)
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_lists(command: str, form: str, memctl: Memctl, in_database: InDatabase) -> None:
+    words = [*command.split(), *filter(None, [form])]
+    assert in_database(*words).done().out == memctl(*words).done().out
+
+
+def test_every_command_is_tried_in_a_database() -> None:
+    groups = {words[:-1] for words in COMMANDS}
+    tried = [
+        [word for word in shlex.split(step.command) if not re.fullmatch(r"memctl|-.*|[A-Z_]+=.*", word)]
+        for path in (*OWN, *(path for path in TRANSCRIPTS if path.stem not in ABOUT_FILES))
+        for step in parse(path.read_text("utf-8"))
+        if step.command not in LEFT_OUT.get(path.stem, set())
+    ]
+    never = {words for words in COMMANDS if words not in groups and not any(_is_call(words, line) for line in tried)}
+    assert {" ".join(each) for each in never} == NO_STORE | set(LISTS)
+
+
+def _is_call(command: tuple[str, ...], line: Sequence[str]) -> bool:
+    """Whether a command line without its options calls a command; `--user NAME` leaves a word before it."""
+    return any(tuple(line[at : at + len(command)]) == command for at in (0, 1, 2))
 
 
 def test_rows_of_the_last_list(in_database: InDatabase) -> None:

@@ -323,5 +323,7 @@ def of_folder(storage: Storage) -> FolderStorage:
     raise UsageError(f"this is about files, and {storage.place} is a database", hint=INSTEAD)
 
 
-INSTEAD = "There, `memctl log` and `undo` have the history, `export` makes a copy, and `pg_dump` a backup."
+INSTEAD = (
+    "There, `memctl log`, `diff` and `undo` have the history; `copy` makes a folder of it, and `pg_dump` a backup."
+)
 """What to use instead with a database."""

@@ -66,9 +66,15 @@ class Where:
         return self.filters == Filters(only=self.filters.only) and not self.few
 
     @property
+    def is_inactive(self) -> bool:
+        """Whether nothing that is active passes it, which leaves little."""
+        statuses = _statuses(self.filters)
+        return bool(statuses) and ACTIVE not in statuses
+
+    @property
     def anywhere(self) -> Where:
         """The filter without its part."""
-        return replace(self, filters=replace(self.filters, only=""))
+        return replace(self, filters=replace(self.filters, only=""), few=False)
 
     def sql(self, argument: Arguments) -> str:
         """The condition. What has expired is never found."""
@@ -105,7 +111,7 @@ def _others(filters: Filters, argument: Arguments) -> list[str]:
     if filters.only:
         conditions.append(f"e.part = {PARTS[filters.only]}")
     conditions += [
-        f"EXISTS (SELECT FROM tags t WHERE t.user_id = e.user_id AND t.tag = {argument(short(tag))} AND t.n = e.n)"
+        f"EXISTS (SELECT FROM tags t WHERE t.user_id = $1 AND t.tag = {argument(short(tag))} AND t.n = e.n)"
         for tag in filters.tags
     ]
     for comparison, moment in ((">=", filters.since), ("<", filters.until)):

@@ -205,7 +205,7 @@ _WHY = (
     ("timeout|timed out", "The server did not answer in time; `connect_timeout=` in the address waits longer."),
     ("SSL|certificate", "`sslmode=` and `sslrootcert=` in the address say how to use TLS."),
     ("too many clients|connection slots", "The server takes no more connections; `pool_size=` limits those of memctl."),
-    ("URI|option", "Check the parameters behind the ? of the address."),
+    ("URI|option|invalid .* value", "Check the parameters behind the ? of the address."),
 )
 
 
@@ -215,7 +215,9 @@ def _said(address: Address, problem: BaseException) -> str:
         return "the address holds characters that are not text"
     text = (problem.diag.message_primary or str(problem)).strip() or type(problem).__name__
     lines = [line for line in text.splitlines() if "failed" in line] or text.splitlines()
-    return without_secrets(address, re.sub(r"^(?:.*\bfailed: )?(?:(?:FATAL|ERROR): +)?", "", lines[-1].strip()))
+    return without_secrets(
+        address, re.sub(r"^(?:.*\bfailed: |connection is bad: )?(?:(?:FATAL|ERROR): +)?", "", lines[-1].strip())
+    )
 
 
 def without_secrets(address: Address, text: str) -> str:

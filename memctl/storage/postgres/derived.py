@@ -25,8 +25,9 @@ AT_ONCE = 1_000
 """Entries in one statement."""
 
 FOUND = "e.n, e.path, e.ref, coalesce(e.raw, m.raw, t.body), e.line, e.memory_id, e.layer, e.category"
-FROM = """entries e LEFT JOIN memories m ON e.record AND m.user_id = e.user_id AND m.memory_id = e.ref
-LEFT JOIN texts t ON e.part = 1 AND NOT e.record AND t.user_id = e.user_id AND t.name = e.path"""
+BYTES = """LEFT JOIN memories m ON e.record AND m.user_id = $1 AND m.memory_id = e.ref
+LEFT JOIN texts t ON e.part = 1 AND NOT e.record AND t.user_id = $1 AND t.name = e.path"""
+FROM = f"entries e {BYTES}"
 """The columns of a `Row`, and where they come from: the bytes of memories and reflections are kept once."""
 
 
@@ -109,7 +110,7 @@ def _take_out(db: Database, state: State, gone: Sequence[_Known]) -> State:
         return state
     keys = numbers(each.n for each in gone)
     for table in _TABLES:
-        db.run(f"DELETE FROM {table} WHERE user_id = $1 AND n = ANY($2::int[])", db.user, keys)
+        db.later(f"DELETE FROM {table} WHERE user_id = $1 AND n = ANY($2::int[])", db.user, keys)
     return _counted(state, [], gone)
 
 
@@ -172,7 +173,7 @@ def _clear(db: Database, changed: Sequence[_New], packed: Mapping[int, Packed]) 
     embedded = numbers(each.n for each in changed if not each.same_words or each.n in packed)
     rows = ("tags", every), ("links", every), ("postings", other), ("vectors", embedded), ("sketches", embedded)
     for table, keys in rows:
-        db.run(f"DELETE FROM {table} WHERE user_id = $1 AND n = ANY($2::int[])", db.user, keys)
+        db.later(f"DELETE FROM {table} WHERE user_id = $1 AND n = ANY($2::int[])", db.user, keys)
 
 
 # Entries: the columns of the index of a folder, with what is different here
@@ -208,7 +209,7 @@ ON CONFLICT (user_id, n) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" fo
 def _put_entries(db: Database, new: Sequence[_New], packed: Mapping[int, Packed]) -> None:
     rows = [_entry_row(each, _is_embedded(each, packed)) for each in new]
     arrays = [_array(_type(name), name, [row[name] for row in rows]) for name in _NAMED]
-    db.run(_PUT, db.user, *arrays)
+    db.later(_PUT, db.user, *arrays)
 
 
 def _entry_row(new: _New, embedded: bool) -> dict[str, Any]:
@@ -246,7 +247,7 @@ def _put_names(db: Database, table: str, column: str, pairs: Sequence[tuple[int,
     if pairs:
         sql = f"""INSERT INTO {table} (user_id, n, {column}) SELECT $1, u.* FROM unnest($2::int[], $3::text[]) u
         ON CONFLICT DO NOTHING"""
-        db.run(sql, db.user, numbers(n for n, _ in pairs), texts(name for _, name in pairs))
+        db.later(sql, db.user, numbers(n for n, _ in pairs), texts(name for _, name in pairs))
 
 
 def _put_postings(db: Database, new: Iterable[_New]) -> None:
@@ -265,7 +266,7 @@ def _put_postings(db: Database, new: Iterable[_New]) -> None:
     if words:
         sql = """INSERT INTO postings (user_id, term, n, tf, size, part) SELECT $1, u.*
         FROM unnest(string_to_array($2, ' '), $3::int[], $4::int[], $5::int[], $6::int[]) u"""
-        db.run(sql, db.user, " ".join(words), *map(numbers, (keys, times, sizes, parts)))
+        db.later(sql, db.user, " ".join(words), *map(numbers, (keys, times, sizes, parts)))
 
 
 def put_vectors(db: Database, parts: Mapping[int, int], packed: Mapping[int, Packed]) -> None:
@@ -282,12 +283,12 @@ def put_vectors(db: Database, parts: Mapping[int, int], packed: Mapping[int, Pac
     keys, kinds = numbers(packed), numbers(parts[n] for n in packed)
     norms = f"{{{','.join(repr(norm(v.vector)) if v.vector else 'NULL' for v in packed.values())}}}"
     found = texts(literal(v.vector) if v.vector else None for v in packed.values())
-    db.run(
+    db.later(
         """INSERT INTO vectors (user_id, n, part, norm, vector) SELECT $1, u.n, u.part, u.norm, u.vector::halfvec
         FROM unnest($2::int[], $3::int[], $4::float8[], $5::text[]) u (n, part, norm, vector)""",
         *(db.user, keys, kinds, norms, found),
     )
-    db.run(
+    db.later(
         """INSERT INTO sketches (user_id, n, part, sketch) SELECT $1, u.n, u.part, u.sketch::varbit
         FROM unnest($2::int[], $3::int[], $4::text[]) u (n, part, sketch)""",
         *(db.user, numbers(filled), numbers(parts[n] for n in filled), texts(sketch(packed[n].sketch) for n in filled)),

@@ -182,8 +182,8 @@ def _note(db: Database, view: PostgresView, what: Erasure, now: datetime, log_li
     header[document.TOMBSTONES] = sorted(document.tombstones(view.header) | what.named)
     sql = """UPDATE users SET version = version + 1, header = $2,
     log_size = (SELECT coalesce(sum(octet_length(body)), 0)
-    FROM log WHERE user_id = $1) WHERE user_id = $1 RETURNING version"""
-    number = db.value(sql, db.user, dumped(header))
+    FROM log WHERE user_id = $1) WHERE user_id = $1 RETURNING version, log_size"""
+    number, size = db.row(sql, db.user, dumped(header)) or (0, 0)
     erases = what.ids, what.files
     noted = Operation(operations.new_id(now), times.to_text(now), "purge", (), (), erases=erases, number=number)
-    log.write(db, noted, log_limit)
+    log.write(db, noted, size, log_limit)

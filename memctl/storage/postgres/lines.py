@@ -114,8 +114,10 @@ COLUMNS = (
 """The columns of a line of a transcript, with the types of values that may be missing."""
 
 _INSERT = f"""INSERT INTO messages (user_id, seq, {", ".join(name for name, _ in COLUMNS)})
-SELECT $1, coalesce((SELECT max(seq) FROM messages WHERE user_id = $1), 0) + 1,
+SELECT $1, greatest((SELECT max(seq) FROM messages WHERE user_id = $1),
+    (SELECT messages_to FROM indexes WHERE user_id = $1), 0) + 1,
 {", ".join(f"${at}{cast}" for at, (_, cast) in enumerate(COLUMNS, 2))}"""
+"""A number that was searched up to is never given again, though the line that had it may have been taken out."""
 
 
 def row(log: str, line: bytes) -> tuple[object, ...]:

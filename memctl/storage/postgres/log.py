@@ -23,18 +23,16 @@ def row(operation: Operation) -> tuple[int, str, str, bytes]:
     return operation.number, operation.op, texts(step.memory_id for step in operation.records), body
 
 
-def write(db: Database, operation: Operation, limit: int) -> None:
-    """Add an operation. Older ones are dropped where the log becomes larger than the limit, to half of it; the last one
-    stays."""
+def write(db: Database, operation: Operation, size: int, limit: int) -> None:
+    """Add an operation to a log of this size. Older ones are dropped where it becomes larger than the limit, to half of
+    it; the last one stays."""
     *columns, body = row(operation)
-    db.run(
+    db.later(
         "INSERT INTO log (user_id, number, op, ids, body) VALUES ($1, $2, $3, $4::text[], $5)",
         *(db.user, *columns, body),
     )
-    size = db.value(
-        "UPDATE users SET log_size = log_size + $2 WHERE user_id = $1 RETURNING log_size", db.user, len(body)
-    )
-    if size > limit:
+    db.later("UPDATE users SET log_size = log_size + $2 WHERE user_id = $1", db.user, len(body))
+    if size + len(body) > limit:
         _trim(db, limit // 2, operation.number)
 
 

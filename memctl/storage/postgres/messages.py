@@ -17,7 +17,7 @@ from memctl.storage.ports.messages import Differing, Place, Run, Version
 from memctl.storage.postgres import lines
 from memctl.storage.postgres.escaping import restored, texts
 from memctl.storage.postgres.lines import SHOWN, TRANSCRIPTS
-from memctl.storage.postgres.transactions import LOCKED, SNAPSHOT, Database
+from memctl.storage.postgres.transactions import LOCKED, SNAPSHOT, Database, locking
 
 PAUSED, NOTICE = "state/transcripts-paused", "state/transcripts-retention"
 """Names of the texts that hold what a user decided."""
@@ -54,8 +54,8 @@ class PostgresMessages:
         new = [(log, kept.encode(attachments.with_excerpts(message, keep))) for message in messages]
 
         def write() -> None:
-            with self._db.transaction(LOCKED):
-                self._db.lock(TRANSCRIPTS)
+            lock = locking(self._db.user, TRANSCRIPTS)
+            with self._db.transaction(LOCKED, f"{lock}; {self._db.opening}"):
                 for name, data in large.items():
                     sql = "INSERT INTO attachments (user_id, name, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
                     self._db.run(sql, self._db.user, name, data)

@@ -17,7 +17,7 @@ from memctl.storage.postgres.transactions import Database
 from memctl.storage.postgres.vectors import literal, norm
 
 ORIGIN = "e.session_id, e.speaker, e.happened, e.stands, e.category, e.path, e.length"
-VECTORS = "LEFT JOIN LATERAL (SELECT * FROM vectors x WHERE x.user_id = e.user_id AND x.n = e.n OFFSET 0) v ON true"
+VECTORS = "LEFT JOIN LATERAL (SELECT * FROM vectors x WHERE x.user_id = $1 AND x.n = e.n OFFSET 0) v ON true"
 
 Row = tuple[Any, ...]
 
@@ -56,6 +56,10 @@ class Moment:
         self._origins[n] = _origin(*origin)
         if self.vector:
             self._cosines[n] = value
+
+    def knows(self, key: object) -> bool:
+        """Whether what has this key was read."""
+        return key in self._rows
 
     def scored(self, key: object, read: Callable[[], list[Row]], part: str = "") -> list[Scored]:
         """Entries with scores, of one part or of all: read once, whatever part is asked for next.

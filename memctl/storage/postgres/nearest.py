@@ -20,9 +20,10 @@ def nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Sc
     moment.expect(packed)
     if moment.state.vectors <= EXACT_SCAN_LIMIT:
         return _exactly(moment, packed, where, limit)
-    if where.is_plain:
+    among_all = sketches_for(limit) >= moment.state.vectors
+    if where.is_plain or among_all:
         passing = _among_nearest(moment, packed, where, limit)
-        if len(passing) >= limit:
+        if len(passing) >= limit or among_all:
             return passing[:limit]
     return _by_sketch(moment, packed, where, limit)
 

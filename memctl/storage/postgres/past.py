@@ -49,7 +49,7 @@ def search_of(
 def _known(db: Database, entries: list[Entry]) -> dict[tuple[str, str], Packed]:
     """The vectors of the records that are the same now."""
     hashes = {entry.ref: entry.hash for entry in entries}
-    sql = """SELECT e.ref, e.hash, v.vector, s.sketch FROM entries e
+    sql = """SELECT e.ref, e.hash, halfvec_send(v.vector), varbit_send(s.sketch) FROM entries e
     JOIN vectors v ON v.user_id = e.user_id AND v.n = e.n
     LEFT JOIN sketches s ON s.user_id = e.user_id AND s.n = e.n WHERE e.user_id = $1 AND e.record"""
     found = ((restored(ref), digest, vector, bits) for ref, digest, vector, bits in db.rows(sql, db.user))

@@ -13,7 +13,7 @@ from memctl.core.formats import queue, sessions
 from memctl.core.formats.sessions import offloaded_text, parts_of
 from memctl.core.names import check_session_id
 from memctl.core.session import Queued, Session
-from memctl.storage.postgres.transactions import LOCKED, Database
+from memctl.storage.postgres.transactions import LOCKED, Database, locking
 
 T = TypeVar("T")
 
@@ -67,8 +67,8 @@ class PostgresSessions:
 
     @contextmanager
     def _held(self, session_id: str) -> Iterator[None]:
-        with self._db.transaction(LOCKED):
-            self._db.lock(f"sessions/{check_session_id(session_id)}")
+        lock = locking(self._db.user, f"sessions/{check_session_id(session_id)}")
+        with self._db.transaction(LOCKED, f"{lock}; {self._db.opening}"):
             yield
 
     def locked(self, session_id: str) -> AbstractContextManager[None]:

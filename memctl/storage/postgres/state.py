@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES
-from memctl.storage.postgres.transactions import SNAPSHOT, Database, literal
+from memctl.storage.postgres.transactions import Database, filled, literal
 
 PARTS = {MEMORIES: 1, MESSAGES: 2, DOCUMENTS: 3}
 """The parts of an answer, as the tables name them."""
@@ -57,7 +57,7 @@ FROM indexes i WHERE user_id = $1"""
 
 def opening(user: str) -> str:
     """The statement that reads the state, for `Database.opening`."""
-    return _SQL.replace("$1", literal(user))
+    return filled(_SQL, [user])
 
 
 def locking(user: str, *, derived: bool = True) -> str:
@@ -79,7 +79,7 @@ def opened(db: Database) -> State:
 
 def read(db: Database) -> State:
     """The state now."""
-    row = db.row(_SQL, db.user) if db.in_transaction else db.once(SNAPSHOT, opening(db.user))
+    row = db.row(_SQL, db.user)
     return State(*row) if row else State()
 
 
@@ -91,7 +91,7 @@ def locked(db: Database) -> State:
 
 def write(db: Database, state: State) -> None:
     """Note another state, of which the version grows."""
-    db.run(
+    db.later(
         """UPDATE indexes SET version = version + 1, rules = $2, model = $3, next_n = $4, memories = $5, messages = $6,
         documents = $7, size = $8, vectors = $9, messages_to = $10, problems = $11 WHERE user_id = $1""",
         *(db.user, state.rules, state.model, state.next_n, state.memories, state.messages),

@@ -6,6 +6,7 @@ a pooler may give the next one to another connection.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from random import random
@@ -28,6 +29,9 @@ MOST_PAUSE = 0.02
 
 STREAMED = 100
 """Rows of a stream in memory at once."""
+
+TOGETHER = 1 << 20
+"""Characters of statements from which they wait no longer: a message has at most a gigabyte."""
 
 GRAPH_BREADTH = 1_000
 """Candidates that a search in a graph (HNSW) keeps, and so the most that it finds: pgvector allows no more."""
@@ -66,6 +70,7 @@ class Database:
         self.began = self.written = 0
         """Counts transactions, and the changes in the present one: what was looked up holds until one of them grows."""
         self._streams = 0
+        self._waiting: list[str] = []
 
     @property
     def address(self) -> Address:
@@ -78,15 +83,15 @@ class Database:
     # Statements
 
     def rows(self, sql: str, *arguments: Any) -> list[Row]:
-        """The rows of a statement; outside of a transaction, of one of its own."""
+        """The rows of a statement; outside of a transaction, of one of its own, in one round trip."""
         if self._current is None:
-            with self.transaction(SNAPSHOT):
-                return self.rows(sql, *arguments)
+            return self.once(SNAPSHOT, filled(sql, arguments))
         return self._execute(sql, arguments, binary=True).fetchall()
 
     def _execute(self, sql: str, arguments: Sequence[Any] = (), *, binary: bool = False) -> psycopg.Cursor[Row]:
         """Carry out a statement in the present transaction."""
         assert self._current is not None, "a statement needs a transaction"
+        self._send()
         with telling(self.address):
             return self._current.execute(sql.encode(), arguments or None, binary=binary)
 
@@ -115,10 +120,27 @@ class Database:
         self.written += 1
         return self._execute(sql, arguments).rowcount
 
+    def later(self, sql: str, *arguments: Any) -> None:
+        """Carry out a statement whose outcome nobody needs: together with others, before the next one or the end of the
+        transaction, which saves round trips."""
+        self.written += 1
+        self._waiting.append(filled(sql, arguments))
+        if sum(map(len, self._waiting)) > TOGETHER:
+            self._send()
+
+    def _send(self) -> None:
+        """Carry out what waits."""
+        assert self._current is not None, "a change needs a transaction"
+        statements, self._waiting = self._waiting, []
+        if statements:
+            with telling(self.address):
+                self._current.execute("; ".join(statements).encode())
+
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
         """Write many new rows. (COPY cannot write into tables with row-level security.)"""
         assert self._current is not None, "a change needs a transaction"
         self.written += 1
+        self._send()
         places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
         with telling(self.address), self._current.cursor() as cursor:
@@ -137,16 +159,18 @@ class Database:
             DatabaseError, StorageError, LockedError: nothing was changed.
         """
         if self._current is not None:
-            self.opened = _last(self._execute(opening)) if opening else self.opened
+            self.opened = _first(_last(self._execute(opening))) if opening else self.opened
             yield
             return
         with self._met_others(), self.connections.one() as first:
-            connection, self.opened = self._begun(first, kind, opening or self.opening)
+            connection, rows = self._begun(first, kind, opening or self.opening)
+            self.opened = _first(rows)
             with self._replaced(first, connection):
-                self._current, self.written = connection, 0
+                self._current, self.written, self._waiting = connection, 0, []
                 self.began += 1
                 try:
                     yield
+                    self._send()
                     self._commit(connection)
                 finally:
                     self._current = None
@@ -170,15 +194,15 @@ class Database:
             if connection is not first:
                 connection.close()
 
-    def once(self, kind: str, statement: str) -> Row | None:
-        """Carry out a statement that stands for itself as a transaction, in one round trip; returns its first row."""
-        with self.connections.one() as first:
-            connection, row = self._begun(first, kind, f"{statement}; COMMIT")
+    def once(self, kind: str, statement: str) -> list[Row]:
+        """Carry out a statement that stands for itself as a transaction, in one round trip; returns its rows."""
+        with self._met_others(), self.connections.one() as first:
+            connection, rows = self._begun(first, kind, f"{statement}; COMMIT")
             with self._replaced(first, connection):
-                return row
+                return rows
 
-    def _begun(self, connection: Connection, kind: str, statement: str) -> tuple[Connection, Row | None]:
-        """The connection, in a transaction, and the row of its first statement. It is another connection if the server
+    def _begun(self, connection: Connection, kind: str, statement: str) -> tuple[Connection, list[Row]]:
+        """The connection, in a transaction, and the rows of its first statement. It is another connection if the server
         turns out to have been restarted."""
         with telling(self.address):
             try:
@@ -190,7 +214,7 @@ class Database:
             again = connecting.connected(self.address)
             return again, self._begin(again, kind, statement)
 
-    def _begin(self, connection: Connection, kind: str, statement: str) -> Row | None:
+    def _begin(self, connection: Connection, kind: str, statement: str) -> list[Row]:
         settings = {"jit": "off", "search_path": self._search_path(connection), "memctl.user": self.reader or self.user}
         settings |= {"memctl.reads": self.user if not self.reader else "", "hnsw.ef_search": str(GRAPH_BREADTH)}
         settings["lock_timeout"] = str(int(self.lock_timeout * 1000)) if kind != SNAPSHOT else "0"
@@ -244,7 +268,7 @@ class Database:
         Raises:
             LockedError: somebody else has it for longer than `lock_timeout`.
         """
-        self.rows("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text", f"memctl/{self.user}/{name}")
+        self._execute(locking(self.user, name))
 
 
 def _shared(user: str, reader: str) -> str:
@@ -252,18 +276,44 @@ def _shared(user: str, reader: str) -> str:
     return f"SELECT user_id FROM shares WHERE user_id = {literal(user)} AND reader = {literal(reader)}"
 
 
-def literal(value: str | bytes) -> str:
-    """Text or bytes as they stand in a statement."""
-    if isinstance(value, bytes):
-        return f"'\\x{value.hex()}'::bytea"
-    return "'" + escaped(value).replace("'", "''") + "'"
+def locking(user: str, name: str) -> str:
+    """The statement that waits for a lock of a user's, for `Database.opening`."""
+    return f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'memctl/{user}/{name}')}, 0))::text"
 
 
-def _last(cursor: psycopg.Cursor[Row]) -> Row | None:
-    """The first row of the last of several statements that gives any."""
-    row = None
+def literal(value: object) -> str:
+    """A value as it stands in a statement, whatever the server takes a backslash for."""
+    match value:
+        case None:
+            return "NULL"
+        case bool() | int():
+            return str(value)
+        case float():
+            return f"'{value!r}'::float8"
+        case bytes():
+            return f"decode('{value.hex()}', 'hex')"
+    quoted = escaped(str(value)).replace("'", "''")
+    return "E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in quoted else f"'{quoted}'"
+
+
+_PLACE = re.compile(r"\$(\d+)")
+
+
+def filled(sql: str, arguments: Sequence[object]) -> str:
+    """A statement with its arguments in their places."""
+    values = [literal(value) for value in arguments]
+    return _PLACE.sub(lambda match: values[int(match[1]) - 1], sql)
+
+
+def _first(rows: Sequence[Row]) -> Row | None:
+    return rows[0] if rows else None
+
+
+def _last(cursor: psycopg.Cursor[Row]) -> list[Row]:
+    """The rows of the last of several statements that gives any."""
+    rows: list[Row] = []
     while True:
         if cursor.description:
-            row = cursor.fetchone()
+            rows = cursor.fetchall()
         if not cursor.nextset():
-            return row
+            return rows

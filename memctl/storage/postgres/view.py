@@ -20,7 +20,7 @@ from memctl.storage.entries.rows import Row
 from memctl.storage.ports.search import Search
 from memctl.storage.ports.view import Counts, StoredDocument
 from memctl.storage.postgres import lines
-from memctl.storage.postgres.derived import FOUND, FROM, row_of
+from memctl.storage.postgres.derived import BYTES, FOUND, row_of
 from memctl.storage.postgres.escaping import restored, short, texts
 from memctl.storage.postgres.search import PostgresSearch
 from memctl.storage.postgres.transactions import Database
@@ -49,11 +49,14 @@ class PostgresView:
     def search(self) -> Search:
         return self.searched
 
-    def _memories(self, condition: str, *arguments: Any, order: str = "e.n") -> list[Memory]:
-        return [row.memory for row in self._rows(f"e.record AND {condition}", *arguments, order=order)]
+    def _memories(self, condition: str, *arguments: Any, order: str = "e.n", limit: int | None = None) -> list[Memory]:
+        return [row.memory for row in self._rows(f"e.record AND {condition}", *arguments, order=order, limit=limit)]
 
-    def _rows(self, condition: str, *arguments: Any, order: str) -> list[Row]:
-        sql = f"SELECT {FOUND} FROM {FROM} WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
+    def _rows(self, condition: str, *arguments: Any, order: str, limit: int | None = None) -> list[Row]:
+        """The rows that meet a condition; which are the first of them is decided before any bytes are read."""
+        some = f"SELECT * FROM entries e WHERE e.user_id = $1 AND {condition}"
+        some += "" if limit is None else f" ORDER BY {order} LIMIT {limit}"
+        sql = f"SELECT {FOUND} FROM ({some}) e {BYTES} ORDER BY {order}"
         return [row_of(found) for found in self.db.rows(sql, self.db.user, *arguments)]
 
     # Memories
@@ -131,14 +134,15 @@ class PostgresView:
 
     def pinned(self, limit: int, now: datetime) -> list[Memory]:
         condition = "e.pinned AND e.status = 'active' AND (e.ends IS NULL OR e.ends > $2)"
-        return self._memories(condition, now.timestamp(), order=f"e.importance DESC, e.ref LIMIT {limit}")
+        return self._memories(condition, now.timestamp(), order="e.importance DESC, e.ref", limit=limit)
 
     def tagged(self, tag: str, limit: int, now: datetime) -> list[Memory]:
         return self._memories(
             """e.n IN (SELECT n FROM tags WHERE user_id = $1 AND tag = $2) AND e.status = 'active'
             AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
             *(short(tag), now.timestamp()),
-            order=f"e.pinned DESC, e.importance DESC, e.n LIMIT {limit}",
+            order="e.pinned DESC, e.importance DESC, e.n",
+            limit=limit,
         )
 
     def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
@@ -147,7 +151,8 @@ class PostgresView:
             f"""e.kind NOT IN ({_NO_PROFILE}) AND e.status = 'active' AND e.confidence >= $2
             AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
             *(least_confidence, now.timestamp()),
-            order=f"{first} DESC, e.happened DESC NULLS LAST, e.ref DESC LIMIT {limit}",
+            order=f"{first} DESC, e.happened DESC NULLS LAST, e.ref DESC",
+            limit=limit,
         )
 
     def categories(self) -> set[str]:

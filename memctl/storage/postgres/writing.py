@@ -34,11 +34,11 @@ def carried_out(
     _check(view, raws, change.texts)
     known = view.raws([*raws, *change.removes])
     header = _header(view, change)
+    _note(db, change, now, operations.record_steps(raws, known, change.removes), header, log_limit)
     put_memories(db, raws)
     remove_memories(db, change.removes)
     _write_texts(db, change.texts)
     messages = lines.change(db, change.lines)
-    _note(db, change, now, operations.record_steps(raws, known, change.removes), header, log_limit)
     indexing.index(change, raws, messages)
 
 
@@ -63,7 +63,7 @@ def put_memories(db: Database, raws: Mapping[str, bytes]) -> None:
     """Store records, by id."""
     if raws:
         bodies = "{" + ",".join(f'"\\\\x{raw.hex()}"' for raw in raws.values()) + "}"
-        db.run(
+        db.later(
             """INSERT INTO memories (user_id, memory_id, raw) SELECT $1, u.* FROM unnest($2::text[], $3::bytea[]) u
             ON CONFLICT (user_id, memory_id) DO UPDATE SET raw = excluded.raw""",
             *(db.user, texts(raws), bodies),
@@ -73,15 +73,15 @@ def put_memories(db: Database, raws: Mapping[str, bytes]) -> None:
 def remove_memories(db: Database, ids: Sequence[str]) -> None:
     """Remove records."""
     if ids:
-        db.run("DELETE FROM memories WHERE user_id = $1 AND memory_id = ANY($2::text[])", db.user, texts(ids))
+        db.later("DELETE FROM memories WHERE user_id = $1 AND memory_id = ANY($2::text[])", db.user, texts(ids))
 
 
 def _write_texts(db: Database, edits: Sequence[TextEdit]) -> None:
     for edit in edits:
         if edit.after is None:
-            db.run("DELETE FROM texts WHERE user_id = $1 AND name = $2", db.user, edit.name)
+            db.later("DELETE FROM texts WHERE user_id = $1 AND name = $2", db.user, edit.name)
         else:
-            db.run(
+            db.later(
                 """INSERT INTO texts (user_id, name, body) VALUES ($1, $2, $3)
                 ON CONFLICT (user_id, name) DO UPDATE SET body = excluded.body""",
                 *(db.user, edit.name, edit.after),
@@ -97,8 +97,9 @@ def _note(
     log_limit: int,
 ) -> None:
     """Note the operation, and the user's new version."""
-    sql = "UPDATE users SET version = version + 1, header = coalesce($2, header) WHERE user_id = $1 RETURNING version"
-    number = db.value(sql, db.user, dumped(header[1]) if header else None)
+    sql = """UPDATE users SET version = version + 1, header = coalesce($2, header) WHERE user_id = $1
+    RETURNING version, log_size"""
+    number, size = db.row(sql, db.user, dumped(header[1]) if header else None) or (0, 0)
     operation = Operation(
         op=operations.new_id(now),
         at=times.to_text(now),
@@ -111,7 +112,7 @@ def _note(
         redoes=change.redoes,
         number=number,
     )
-    log.write(db, operation, log_limit)
+    log.write(db, operation, size, log_limit)
 
 
 def dumped(header: Mapping[str, Any]) -> bytes:
