@@ -108,8 +108,8 @@ def _tree(root: Path) -> tuple[list[Source], list[Skipped]]:
                 raise UsageError(problem)
             sources.append(_source(root / name, name))
         except MemctlError as reason:
-            told = reason.reason if isinstance(reason, InvalidDataError) else reason.message
-            skipped.append(Skipped(name, told.removeprefix(f"{name} "), reason.hint))
+            message = reason.reason if isinstance(reason, InvalidDataError) else reason.message
+            skipped.append(Skipped(name, message.removeprefix(f"{name} "), reason.hint))
             continue
         size += len(sources[-1].data)
         if size > LARGEST_ADD or len(sources) > MOST_FILES:

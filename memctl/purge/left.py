@@ -95,11 +95,11 @@ def _worth_a_look(path: Path, folder: UserFolder) -> bool:
 
 
 def _lines_naming(parts: Parts, ids: frozenset[str]) -> set[int]:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for begin, block in blocks_of_lines(parts()) if ids else ():
         if mentions.in_text(block, ids):
-            found.update(n for n, line in enumerate(block.split("\n"), begin) if mentions.in_text(line, ids))
-    return found
+            numbers.update(n for n, line in enumerate(block.split("\n"), begin) if mentions.in_text(line, ids))
+    return numbers
 
 
 def _lines_of_passage(start: int, text: str, same: Phrases, telling: set[str]) -> Iterator[int]:

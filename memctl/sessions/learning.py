@@ -165,15 +165,15 @@ class Learning(StoredSessions):
         name, session_id = one.queued.queue_id, one.queued.session_id
         if view.imported(name) or not self._storage.is_waiting(session_id, name):
             return puts, Learned(name, session_id)  # learned by another process, or its messages were purged
-        puts, found = Extraction(self._engine).learned(view, one.facts, puts) if one.facts else (puts, [])
+        puts, learned = Extraction(self._engine).learned(view, one.facts, puts) if one.facts else (puts, [])
         episode = one.episode
-        events = [each.memory.content for each in found if each.memory and each.memory.kind == kinds.EPISODE]
+        events = [each.memory.content for each in learned if each.memory and each.memory.kind == kinds.EPISODE]
         if episode and any(squashed(episode.content) in squashed(text) for text in events):
             episode = None  # an appointment or event that was just learned says the same
         if episode:
             (episode,) = view.unused([episode])
             puts = {**puts, episode.memory_id: episode}
-        facts = sum(each.outcome in (ADDED, UPDATED, CANDIDATE_KEPT) for each in found)
+        facts = sum(each.outcome in (ADDED, UPDATED, CANDIDATE_KEPT) for each in learned)
         return puts, Learned(name, session_id, episode, facts, one.notes)
 
     def _draft(self, messages: Sequence[Message], use_model: bool) -> tuple[Draft, tuple[str, ...]]:

@@ -120,15 +120,15 @@ class Closing:
 
         puts: dict[str, Memory] = {}
         texts: list[TextEdit] = []
-        found: list[Recorded] = []
+        records: list[Recorded] = []
         for failed, fixed in corrected_steps(task):
             with suppress(MemctlError):  # no usable tool name, or no pattern in the arguments
                 given = prepared(_failure(failed), plain(fixed.args), {})
                 change, one = recorded(view, given, self._engine.settings.categories, now, [*puts.values()])
                 puts |= {memory.memory_id: memory for memory in change.puts}
                 texts += change.texts
-                found.append(one)
-        return tuple(found), Change("task", tuple(puts.values()), texts=tuple(texts))
+                records.append(one)
+        return tuple(records), Change("task", tuple(puts.values()), texts=tuple(texts))
 
     def _clear_task(self, task: Task, now: datetime) -> None:
         def clear(session: Session) -> tuple[Session, None]:
