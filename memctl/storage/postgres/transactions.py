@@ -14,6 +14,7 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.sql import Literal
 
 from memctl.errors import DatabaseError, LockedError
 from memctl.storage.postgres import connecting, schema
@@ -282,18 +283,8 @@ def locking(user: str, name: str) -> str:
 
 
 def literal(value: object) -> str:
-    """A value as it stands in a statement, whatever the server takes a backslash for."""
-    match value:
-        case None:
-            return "NULL"
-        case bool() | int():
-            return str(value)
-        case float():
-            return f"'{value!r}'::float8"
-        case bytes():
-            return f"decode('{value.hex()}', 'hex')"
-    quoted = escaped(str(value)).replace("'", "''")
-    return "E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in quoted else f"'{quoted}'"
+    """A value as it stands in a statement."""
+    return Literal(escaped(value) if isinstance(value, str) else value).as_string(None)
 
 
 _PLACE = re.compile(r"\$(\d+)")
