@@ -201,7 +201,8 @@ def may_be_reworded(one: Needing, other: Needing) -> bool:
         return False
     sides = _alone(one, other), _alone(other, one)
     if amounts_differ:
-        return not any(sides)
+        aside = _names_amount if one.measured - other.measured and other.measured - one.measured else _is_aside
+        return all(aside(word) for side in sides for word in side)
     if any(len(side) > _VALUE or any(word.subject for word in side) for side in sides):
         return False
     return any(word not in side for each, side in zip((one, other), sides, strict=True) for word in each.singles)
