@@ -336,6 +336,9 @@ def _denial(pair: Pair) -> Clash | None:
     ):
         return None
     marks = tuple(word for word in denying.words if denies(word))
+    refused = any(class_of(word.text) == "v" for word in marks)
+    if refused and any("讨厌" in lexicon.excluded(word.stem) for word in yes):
+        return None  # who declines something may like it
     found = Clash(POLARITY, marks, (), pair.shared, spent)
     return found if pair.one.denied else replace(found, one=(), other=marks)
 

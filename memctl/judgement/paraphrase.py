@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from memctl.judgement import lexicon
+from memctl.judgement.amounts import LENGTHS
 from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
 from memctl.judgement.nearness import has_near, near
 from memctl.judgement.quantities import BARE
@@ -126,9 +127,19 @@ def paired(one: Frame, other: Frame, *, in_number: bool = True) -> tuple[Pairs, 
     """
     left, right, pairs = list(range(len(one.words))), list(range(len(other.words))), list[tuple[int, int]]()
     of_each = all(any(word.stem in _ALL for word in each.sentence.words) for each in (one, other))
-    for relation in (_equal, near, _of_one_amount, *([_alike_in_number] if of_each or not in_number else [])):
+    in_number = in_number and not of_each
+    for relation in (_equal, near, _of_one_amount, _alike_in_number):
         for at in list(left):
-            twin = next((n for n in right if relation(one.words[at], other.words[n])), None)
+            for_all = relation is not _alike_in_number or not in_number
+            twin = next(
+                (
+                    n
+                    for n in right
+                    if relation(one.words[at], other.words[n])
+                    and (for_all or _modifies(one, at) or _modifies(other, n))
+                ),
+                None,
+            )
             if twin is not None:
                 left.remove(at)
                 right.remove(twin)
@@ -159,6 +170,12 @@ def _alike_in_number(one: Word, other: Word) -> bool:
     return one.key == other.key and {one.mark, other.mark} == {"", "s"}
 
 
+def _modifies(side: Frame, at: int) -> bool:
+    """Whether a noun stands before one that only names what an amount is of: it has no number, as in sprint length."""
+    after = side.words[at + 1 : at + 2]
+    return bool(after) and not side.words[at].mark and is_generic(after[0]) and not side.before[at + 1]
+
+
 def _compounds(
     one: Frame, other: Frame, left: list[int], right: list[int], pairs: Pairs, *, turned: bool = False
 ) -> None:
@@ -180,7 +197,7 @@ def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool
     Args:
         reworded: whether the sentences differ in their wording anyway: then more words may belong to that.
     """
-    words = [side.words[at] for at in alone]
+    words = [side.words[at] for at in alone if not _lasts(side, at)]
     return all(
         is_generic(word)
         or (word.key == "they" and other.passive)
@@ -188,6 +205,13 @@ def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool
         or any(near(word, light) for light in other.light)
         for word in words
     )
+
+
+def _lasts(side: Frame, at: int) -> bool:
+    """Whether a word is the verb of a length of time: it lasts two years, its length is two years."""
+    after = side.words[at + 1 : at + 2]
+    long = bool(after) and after[0].quantity is not None and after[0].quantity.type in LENGTHS
+    return long and side.words[at].plain in ("last", "lasts", "lasted")
 
 
 def _belongs_to_wording(word: Word) -> bool:
