@@ -336,11 +336,17 @@ def _denial(pair: Pair) -> Clash | None:
     ):
         return None
     marks = tuple(word for word in denying.words if denies(word))
-    refused = any(class_of(word.text) == "v" for word in marks)
-    if refused and any("讨厌" in lexicon.excluded(word.stem) for word in yes):
-        return None  # who declines something may like it
+    if any(_may_still(mark, word) for mark in marks for word in yes):
+        return None
     found = Clash(POLARITY, marks, (), pair.shared, spent)
     return found if pair.one.denied else replace(found, one=(), other=marks)
+
+
+def _may_still(mark: Word, word: Word) -> bool:
+    """Whether who quits something may do this with it: like it; or, who declines it, even read it."""
+    if not (is_chinese(mark) and _is_verb(mark) and is_chinese(word) and _is_verb(word)):
+        return False
+    return "接受" in lexicon.excluded(mark.stem) or "讨厌" in lexicon.excluded(word.stem)
 
 
 def _not_all(sentence: Sentence) -> bool:

@@ -210,8 +210,11 @@ def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool
 def _lasts(side: Frame, at: int) -> bool:
     """Whether a word is the verb of a length of time: it lasts two years, its length is two years."""
     after = side.words[at + 1 : at + 2]
-    long = bool(after) and after[0].quantity is not None and after[0].quantity.type in LENGTHS
-    return long and side.words[at].plain in ("last", "lasts", "lasted")
+    return bool(after) and _is_length(after[0]) and side.words[at].plain in ("last", "lasts", "lasted")
+
+
+def _is_length(word: Word) -> bool:
+    return word.quantity is not None and word.quantity.type in LENGTHS
 
 
 def _belongs_to_wording(word: Word) -> bool:
@@ -276,6 +279,8 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
     """Whether prepositions before the same word say the same: sold to Tom, sold by Tom."""
     for a, b in pairs:
         mine, theirs = one.before[a], other.before[b]
+        if _is_length(one.words[a]) and {mine, theirs} - {"", "for"} and mine != theirs:
+            return False  # lasts two days, is in two days
         if mine and theirs and mine != theirs and not any({mine, theirs} <= group for group in _ALIKE_PREPOSITIONS):
             return False
         if (

@@ -275,7 +275,8 @@ def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
     yield (
         months,
         re.compile(
-            rf"(?:(?<=\b(?:[Ii]n|of|[Bb]y)\s)|(?<=\b(?:until|since)\s))(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"
+            rf"(?:(?<=\b(?:[Ii]n|of|[Bb]y)\s)|(?<=\b(?:until|since)\s))"
+            rf"(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"
         ),
         _date,
     )
