@@ -343,10 +343,11 @@ def _denial(pair: Pair) -> Clash | None:
 
 
 def _may_still(mark: Word, word: Word) -> bool:
-    """Whether who quits something may do this with it: like it; or, who declines it, even read it."""
+    """Whether who quits or declines something may do this with it: test it, dislike it; hardly: use it, drink it."""
     if not (is_chinese(mark) and _is_verb(mark) and is_chinese(word) and _is_verb(word)):
         return False
-    return "接受" in lexicon.excluded(mark.stem) or "讨厌" in lexicon.excluded(word.stem)
+    uses = len(word.text) == 1 or any(among(word, "zh", name) for name in ("frequencies", "light", "wording"))
+    return not uses or "接受" in lexicon.excluded(mark.stem)
 
 
 def _not_all(sentence: Sentence) -> bool:
