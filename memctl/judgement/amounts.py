@@ -100,7 +100,7 @@ def _of_start_and_end(pair: Pair) -> bool:
 
 
 _UNTIL, _SINCE = frozenset("until till".split()), frozenset("since from".split())
-_BEGIN = lexicon.excluded("end")
+_BEGIN = frozenset((*lexicon.excluded("end"), "open"))
 
 
 def _says_which(sentence: Sentence, word: Word) -> bool:

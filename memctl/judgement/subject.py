@@ -48,7 +48,12 @@ def _owner_and_owned(pair: Pair) -> bool:
 
 
 def _whole_and_part(pair: Pair) -> bool:
-    """Whether one is about what the other's subject only modifies: sprints, and sprint planning."""
+    """Whether one is about what the other's subject only modifies: sprints, and sprint planning.
+
+    What is at one time is one thing: the dentist on 3 March, the dentist appointment on 3 March.
+    """
+    if any(word.quantity for word in pair.shared):
+        return False
     for (sentence, alone), (other, others) in (pair.sides, pair.sides[::-1]):
         mine, theirs = _nouns(sentence), _nouns(other)
         if len(mine) < 2 or not theirs or mine[-1] not in alone or any(word in others for word in theirs):
