@@ -82,13 +82,25 @@ def _apart(pair: Pair, word: Word, other: Word) -> bool:
     if word.subject and other.subject and _says_which(pair.one, word) and _says_which(pair.other, other):
         return False
     if one.type in MOMENTS or two.type in MOMENTS:
-        return one.type == two.type and _moments_apart(one, two)
+        return one.type == two.type and not _of_start_and_end(pair) and _moments_apart(one, two)
     lengths = _length(one), _length(two)
     if type_of(one) != type_of(two) and BARE not in (type_of(one), type_of(two)):
         return all(lengths) and _ranges_apart(pair, word, other, lengths[0], lengths[1], _EXACT)
     if not isinstance(one.value[-1], float) or not isinstance(two.value[-1], float):
         return one.value != two.value
     return _ranges_apart(pair, word, other, one.value[-1], two.value[-1], 0)
+
+
+def _of_start_and_end(pair: Pair) -> bool:
+    """Whether one tells since when, and the other until when."""
+    for one, other in ((pair.one, pair.other), (pair.other, pair.one)):
+        if any(word.key in _UNTIL for word in one.words) and not any(word.key in _UNTIL for word in other.words):
+            return any(word.key in _SINCE or word.stem in _BEGIN for word in other.words)
+    return False
+
+
+_UNTIL, _SINCE = frozenset("until till".split()), frozenset("since from".split())
+_BEGIN = frozenset((*lexicon.excluded("end"), "open"))
 
 
 def _says_which(sentence: Sentence, word: Word) -> bool:

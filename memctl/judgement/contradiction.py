@@ -336,8 +336,18 @@ def _denial(pair: Pair) -> Clash | None:
     ):
         return None
     marks = tuple(word for word in denying.words if denies(word))
+    if any(_may_still(mark, word) for mark in marks for word in yes):
+        return None
     found = Clash(POLARITY, marks, (), pair.shared, spent)
     return found if pair.one.denied else replace(found, one=(), other=marks)
+
+
+def _may_still(mark: Word, word: Word) -> bool:
+    """Whether who quits or declines something may do this with it: test it, dislike it; hardly: use it, drink it."""
+    if not (is_chinese(mark) and _is_verb(mark) and is_chinese(word) and _is_verb(word)):
+        return False
+    uses = len(word.text) == 1 or any(among(word, "zh", name) for name in ("frequencies", "light", "wording"))
+    return not uses or "接受" in lexicon.excluded(mark.stem)
 
 
 def _not_all(sentence: Sentence) -> bool:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from memctl.judgement import lexicon
+from memctl.judgement.amounts import LENGTHS
 from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
 from memctl.judgement.nearness import has_near, near
 from memctl.judgement.quantities import BARE
@@ -131,9 +132,19 @@ def paired(one: Frame, other: Frame, *, in_number: bool = True) -> tuple[Pairs, 
     """
     left, right, pairs = list(range(len(one.words))), list(range(len(other.words))), list[tuple[int, int]]()
     of_each = all(any(word.stem in _ALL for word in each.sentence.words) for each in (one, other))
-    for relation in (_equal, near, _of_one_amount, *([_alike_in_number] if of_each or not in_number else [])):
+    in_number = in_number and not of_each
+    for relation in (_equal, near, _of_one_amount, _alike_in_number):
         for at in list(left):
-            twin = next((n for n in right if relation(one.words[at], other.words[n])), None)
+            for_all = relation is not _alike_in_number or not in_number
+            twin = next(
+                (
+                    n
+                    for n in right
+                    if relation(one.words[at], other.words[n])
+                    and (for_all or _modifies(one, at) or _modifies(other, n))
+                ),
+                None,
+            )
             if twin is not None:
                 left.remove(at)
                 right.remove(twin)
@@ -164,6 +175,12 @@ def _alike_in_number(one: Word, other: Word) -> bool:
     return one.key == other.key and {one.mark, other.mark} == {"", "s"}
 
 
+def _modifies(side: Frame, at: int) -> bool:
+    """Whether a noun stands before one that only names what an amount is of: it has no number, as in sprint length."""
+    after = side.words[at + 1 : at + 2]
+    return bool(after) and not side.words[at].mark and is_generic(after[0]) and not side.before[at + 1]
+
+
 def _compounds(
     one: Frame, other: Frame, left: list[int], right: list[int], pairs: Pairs, *, turned: bool = False
 ) -> None:
@@ -185,7 +202,7 @@ def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool
     Args:
         reworded: whether the sentences differ in their wording anyway: then more words may belong to that.
     """
-    words = [side.words[at] for at in alone]
+    words = [side.words[at] for at in alone if not _lasts(side, at)]
     return all(
         is_generic(word)
         or (word.key == "they" and other.passive)
@@ -193,6 +210,16 @@ def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool
         or any(near(word, light) for light in other.light)
         for word in words
     )
+
+
+def _lasts(side: Frame, at: int) -> bool:
+    """Whether a word is the verb of a length of time: it lasts two years, its length is two years."""
+    after = side.words[at + 1 : at + 2]
+    return bool(after) and _is_length(after[0]) and side.words[at].plain in ("last", "lasts", "lasted")
+
+
+def _is_length(word: Word) -> bool:
+    return word.quantity is not None and word.quantity.type in LENGTHS
 
 
 def _belongs_to_wording(word: Word) -> bool:
@@ -257,6 +284,8 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
     """Whether prepositions before the same word say the same: sold to Tom, sold by Tom."""
     for a, b in pairs:
         mine, theirs = one.before[a], other.before[b]
+        if _is_length(one.words[a]) and {mine, theirs} - {"", "for"} and mine != theirs:
+            return False  # lasts two days, is in two days
         if mine and theirs and mine != theirs and not any({mine, theirs} <= group for group in _ALIKE_PREPOSITIONS):
             return False
         if (

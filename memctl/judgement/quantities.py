@@ -272,7 +272,14 @@ def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
         _date,
     )
     yield months, re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<y>\d{{4}})\b", i), _date
-    yield months, re.compile(rf"(?<=\b(?:[Ii]n|of|[Bb]y)\s)(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"), _date
+    yield (
+        months,
+        re.compile(
+            rf"(?:(?<=\b(?:[Ii]n|of|[Bb]y)\s)|(?<=\b(?:until|since)\s))"
+            rf"(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"
+        ),
+        _date,
+    )
     day = rf"初[{_DIGITS}十]|廿[{_DIGITS}]|[{_HAN}]{{2,3}}(?![个次天])"
     lunar = rf"(?:农历|阴历|旧历)(?P<m>正|冬|腊|{_N})月(?P<d>{day})?"
     yield "", re.compile(rf"{lunar}|(?P<m2>正|腊|{_N})月(?P<d2>初[{_DIGITS}十])"), _lunar

@@ -212,7 +212,8 @@ def may_be_reworded(one: Needing, other: Needing) -> bool:
         return False
     alone = _alone(one, other), _alone(other, one)
     if amounts_differ:
-        return not any(any(side) for side in alone)
+        aside = _names_amount if one.measured - other.measured and other.measured - one.measured else _is_aside
+        return all(aside(word) for side in alone for word in side)
     mine = _as_value(alone[0])
     theirs = None if mine is None else _as_value(alone[1])
     if mine is None or theirs is None:

@@ -46,7 +46,7 @@ def _joined(words: list[str]) -> list[str]:
 
 def class_of(word: str) -> str:
     """a adjective, n noun, p place, t time, v verb, x other; empty where it is not known."""
-    if word in lexicon.words("zh", "verbs") or word in lexicon.words("zh", "separable"):
+    if any(word in lexicon.words("zh", name) for name in ("verbs", "separable", "denying")):
         return "v"
     if word in lexicon.words("zh", "relatives"):
         return "n"

@@ -28,7 +28,7 @@ def apart(pair: Pair) -> bool:
         return True
     if pair.one.language == "zh":
         return _persons_apart(pair) or _subjects_apart(pair) or _pointers_apart(pair)
-    if all(any(map(_dates_subject, words)) for _, words in pair.sides):
+    if all(any(map(_dates_subject, words)) for _, words in pair.sides) or _whole_and_part(pair):
         return True
     return _person_apart(pair.one, pair.left, pair.other) or _person_apart(pair.other, pair.right, pair.one)
 
@@ -45,6 +45,31 @@ def _owner_and_owned(pair: Pair) -> bool:
         if owned and not attribute and not any(map(_names_subject, others)):
             return True
     return False
+
+
+def _whole_and_part(pair: Pair) -> bool:
+    """Whether one is about what the other's subject only modifies: sprints, and sprint planning.
+
+    What is at one time is one thing: the dentist on 3 March, the dentist appointment on 3 March.
+    """
+    if any(word.quantity for word in pair.shared):
+        return False
+    for (sentence, alone), (other, others) in (pair.sides, pair.sides[::-1]):
+        mine, theirs = _nouns(sentence), _nouns(other)
+        if len(mine) < 2 or not theirs or mine[-1] not in alone or any(word in others for word in theirs):
+            continue
+        if mine[-2].stem == theirs[-1].stem and not says_little(mine[-1]) and not _names_attribute(mine[-1]):
+            return True
+    return False
+
+
+def _nouns(sentence: Sentence) -> list[Word]:
+    return [word for word in sentence.words if word.subject and word.kind == WORD]
+
+
+def _names_attribute(word: Word) -> bool:
+    named = any(among(word, "en", name) for name in ("attributes", "single", "generic"))
+    return named or word.text[:1].isupper()
 
 
 def _is_owned(sentence: Sentence, owner: Word) -> bool:

@@ -38,6 +38,9 @@ def exclude(one: str, other: str) -> bool:
         ("There are 12 people on the team.", "The team has 12 people."),
         ("The user has to wear a badge.", "The user must wear a badge."),
         ("The user prefers tea to coffee.", "The user prefers tea over coffee."),
+        ("Shift length is nine hours.", "Our shifts last nine hours."),
+        ("The guarantee lasts two years.", "The guarantee period is two years."),
+        ("Rosa reports to Emil.", "Rosa's manager is Emil."),
     ],
 )
 def test_what_says_the_same(one: str, other: str) -> None:
@@ -103,6 +106,9 @@ def test_what_does_not_say_the_same(one: str, other: str) -> None:
         ("The files are kept on tape, not in the cloud.", "The files are in the cloud."),
         ("Dan has no siblings.", "Dan has a brother."),
         ("We run Rust and Docker on 3 servers.", "We run rust and docker on 5 servers."),
+        ("Shift length is nine hours.", "Our shifts last eight hours."),
+        ("The permit expires in June.", "The permit runs until September."),
+        ("Rosa reports to Emil.", "Rosa's manager is Karl."),
     ],
 )
 def test_what_excludes_each_other(one: str, other: str) -> None:
@@ -125,6 +131,9 @@ def test_what_excludes_each_other(one: str, other: str) -> None:
         ("Bob plans to move to Rome.", "Bob lives in Oslo."),
         ("I smoke.", "Bob does not smoke."),
         ("Ticket 12 is open.", "Ticket 13 is closed."),
+        ("Shift planning lasts two hours.", "Our shifts last nine hours."),
+        ("The fair opened in March.", "The fair runs until November."),
+        ("The fair began in March.", "The fair runs until November."),
     ],
 )
 def test_what_may_both_be_true(one: str, other: str) -> None:
@@ -269,6 +278,7 @@ def test_other_words_for_the_same(one: str, other: str) -> None:
         ("The invoice is paid.", "The invoice is sent."),
         ("Take two pills daily.", "Take two pills weekly."),
         ("Dr Lee treats Mr Fox.", "Mr Fox treats Dr Lee."),
+        ("The tour lasts two days.", "The tour is in two days."),
         ("The church on Mill Road is old.", "The school on Mill Road is old."),
     ],
 )
