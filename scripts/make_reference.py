@@ -74,12 +74,27 @@ def reference() -> str:
     panels = dict.fromkeys(page.panel for page in commands)
     contents = [f"- {panel}: {', '.join(_link(p) for p in commands if p.panel == panel)}" for panel in panels]
     parts = [REFERENCE_HEAD.format(made=MADE), "\n".join(contents), f"## memctl\n\n{_fenced(root.help)}"]
-    parts += [f"## memctl {page.name}\n\n{_fenced(page.help)}" for page in commands]
+    parts += [f"## memctl {page.name}\n\n{_fenced(_own(page.help))}" for page in commands]
     return "\n\n".join(parts) + "\n"
 
 
 def _link(page: Page) -> str:
     return f"[{page.name}](#memctl-{page.name.replace(' ', '-')})"
+
+
+SHARED = {
+    "--store STORE Folder or address of the store.",
+    "--user NAME Whose memories.",
+    "--json Print one JSON document.",
+    "-h, --help Show this message and exit.",
+}
+"""The lines of a help text that every command has. The page shows them once, with `memctl` itself."""
+
+
+def _own(text: str) -> str:
+    """A help text without the options that every command has."""
+    kept = "\n".join(line for line in text.splitlines() if " ".join(line.split()) not in SHARED)
+    return kept.replace("Options:\n\n", "").strip().removesuffix("\nOptions:")
 
 
 def _fenced(text: str) -> str:
@@ -91,9 +106,11 @@ REFERENCE_HEAD = """{made}
 
 # Commands
 
-Every command with its whole help, as `memctl COMMAND --help` prints it in 100 columns.
+Every command with its help, as `memctl COMMAND --help` prints it in 100 columns, without the options that all commands
+share.
 
-- `--store`, `--user` and `--json` may be given before or after the command.
+- All commands have `--store STORE`, `--user NAME`, `--json` and `--help`. The first three may be given before or after
+  the command.
 - The store is the folder given with `--store`, else the one in `MEMCTL_STORE`, else the nearest parent folder with a
   `memctl.yaml`, else `~/.memctl`.
 - The user is the one given with `--user`, else the one in `MEMCTL_USER`, else the setting `user`, else the only one
