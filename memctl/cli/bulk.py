@@ -13,7 +13,7 @@ from memctl.cli import inputs, progress, render
 from memctl.cli.invocation import the_store
 from memctl.cli.opening import opened
 from memctl.core.models import Problem
-from memctl.errors import InvalidDataError, MemctlError, NotFoundError, UsageError, argument
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, UsageError, argument
 from memctl.present import plain
 
 if TYPE_CHECKING:
@@ -173,7 +173,6 @@ def _without_secrets(imported: Imported) -> Imported:
     from memctl import stores
     from memctl.core import secret_guard
     from memctl.core.sensitive import REFUSE
-    from memctl.errors import RefusedError
 
     if stores.settings(the_store()).secrets != REFUSE:
         return imported

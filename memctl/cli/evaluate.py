@@ -14,7 +14,7 @@ from memctl.cli.invocation import current
 from memctl.cli.opening import opened
 from memctl.cli.options import Now
 from memctl.cli.reranking import Rerank, reranker
-from memctl.errors import quoted
+from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, quoted
 from memctl.present import plain, reports
 from memctl.present.plain import counted
 
@@ -84,8 +84,6 @@ def evaluate(
 
 
 def _data(path: Path) -> tuple[bytes, str]:
-    from memctl.errors import NotFoundError, StorageError, UsageError
-
     if str(path) == "-":
         return sys.stdin.buffer.read(), "standard input"
     try:
@@ -105,7 +103,6 @@ def _left_out(count: int, which: str) -> list[str]:
 
 def _start(path: Path) -> None:
     """Write the questions from feedback; if there are none, explain the format."""
-    from memctl.errors import RefusedError, StorageError
     from memctl.evaluation import questions
 
     if path.exists():

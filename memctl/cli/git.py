@@ -9,7 +9,7 @@ import typer
 
 from memctl.cli import commands, git_calls, render
 from memctl.cli.invocation import current, store_root
-from memctl.errors import quoted
+from memctl.errors import InvalidDataError, NotFoundError, UsageError, quoted
 from memctl.present import plain
 
 if TYPE_CHECKING:
@@ -158,7 +158,6 @@ def check() -> None:
 
     Example: memctl git check
     """
-    from memctl.errors import InvalidDataError
     from memctl.git import installation, programs
 
     findings = [
@@ -227,7 +226,6 @@ def transcripts(
 
     Example: memctl git transcripts on; memctl git transcripts off
     """
-    from memctl.errors import UsageError
     from memctl.git import transcripts as shared
 
     if wanted not in ("", "on", "off"):
@@ -254,7 +252,6 @@ def _folders() -> list[UserFolder]:
     import os
 
     from memctl import bootstrap, stores
-    from memctl.errors import NotFoundError
     from memctl.storage.files import users
     from memctl.stores import FolderStore
 

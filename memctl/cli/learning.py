@@ -10,7 +10,7 @@ from memctl.cli import inputs, render
 from memctl.cli.ids import Ids, complete_shown_id, of_rows
 from memctl.cli.opening import opened
 from memctl.cli.options import AllowSecret, DryRun, Now
-from memctl.errors import argument, quoted
+from memctl.errors import UsageError, argument, quoted
 from memctl.present import plain, shapes
 from memctl.present.pages import record_changes
 
@@ -54,8 +54,6 @@ def feedback(
 
     Example: memctl feedback mem_20251214_1a2b down --reason "out of date"
     """
-    from memctl.errors import UsageError
-
     moment = inputs.moment(now)
     with opened() as store:
         if target.startswith("rcp_"):

@@ -9,7 +9,7 @@ import typer
 
 from memctl.cli import commands, progress, render
 from memctl.cli.invocation import current, the_store
-from memctl.errors import argument
+from memctl.errors import UsageError, argument
 
 if TYPE_CHECKING:
     from memctl.config import Settings
@@ -107,8 +107,6 @@ def install(
 
     Example: memctl model install fastembed:BAAI/bge-small-en-v1.5
     """
-    from memctl.errors import UsageError
-
     kind, _, model = name.partition(":")
     if kind != "fastembed" or not model:
         hint = "Only fastembed:MODEL is downloaded; see `memctl model list`."

@@ -10,7 +10,7 @@ from memctl.cli import commands, inputs, options, render
 from memctl.cli.ids import Id, shown_ids
 from memctl.cli.opening import opened, opened_with
 from memctl.cli.options import DryRun
-from memctl.errors import argument
+from memctl.errors import UsageError, argument
 from memctl.present import plain, reports, shapes
 
 if TYPE_CHECKING:
@@ -157,7 +157,6 @@ def outcome(
 
     Example: memctl strategy outcome mem_20250909 success
     """
-    from memctl.errors import UsageError
     from memctl.strategies.records import LEAST_CONFIDENCE
 
     if result not in ("success", "failure"):
@@ -183,8 +182,6 @@ def list_strategies(
 
     Example: memctl strategy list --tool search_documents
     """
-    from memctl.errors import UsageError
-
     if shared and (tool or error):
         raise UsageError("--shared covers all tools", hint="Leave out --tool and --error.")
     with opened() as store:
@@ -264,8 +261,6 @@ def warn(
 
 
 def _explanations(typed: list[str]) -> dict[str, str]:
-    from memctl.errors import UsageError
-
     pairs = [text.partition("=") for text in typed]
     for name, sign, text in pairs:
         if not (name.strip() and sign and text.strip()):
@@ -295,8 +290,6 @@ class _Objects:
 
     def _source(self, text: str, name: str) -> str:
         from pathlib import Path
-
-        from memctl.errors import UsageError
 
         if text.startswith("@"):
             return inputs.file_text(Path(text[1:]).expanduser())
