@@ -143,7 +143,7 @@ def test_a_standing_wish_counts_where_advice_is_wanted(store: MemoryStore):
 )  # fmt: skip
 def test_a_trait_stands(text: str):
     assert standing(Memory("", text), 8)
-    assert not standing(Memory("", text), LONGEST_TRAIT + 1)
+    assert not standing(Memory("", text, layer=LAYER_MESSAGE, metadata={"role": "user"}), LONGEST_TRAIT + 1)
     assert not standing(Memory("", text, layer=LAYER_MESSAGE, metadata={"role": "assistant"}), 8)
 
 
@@ -250,3 +250,24 @@ def test_a_superseded_fact_is_behind_its_successor(store: MemoryStore):
     store.add("Alice's city is Kiel.", key="city", value="Kiel", now=NOW)
     both = Filters(statuses=("active", SUPERSEDED))
     assert texts(store, "Alice's city", filters=both) == ["Alice's city is Kiel.", "Alice's city is Bonn."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Alice is allergic to tree nuts and carries an adrenaline pen.",
+        "The user avoids gluten",
+        "José Inês is afraid of dogs",
+        "She can't stand loud restaurants",
+        "用户不吃辣",
+        "她喜欢安静的咖啡馆",
+    ],
+)
+def test_a_record_tells_of_the_user_in_the_third_person(text: str) -> None:
+    assert standing(Memory("m", text), 10)
+    assert not standing(Memory("m", text.replace("用户", "店里的人"), layer=LAYER_MESSAGE, metadata={"role": "user"}), 10)
+
+
+@pytest.mark.parametrize("text", ["Alice bought a bike", "The server avoids a restart", "The user lives in Porto"])
+def test_a_record_of_something_else_is_no_trait(text: str) -> None:
+    assert not standing(Memory("m", text), 10)

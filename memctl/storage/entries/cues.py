@@ -6,7 +6,8 @@ import re
 from functools import cache
 
 from memctl.core import kinds
-from memctl.core.models import LAYER_MESSAGE, Memory
+from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
+from memctl.core.text.sentences import sentences
 
 LONGEST_QUESTION = 35
 """Terms: a longer message that ends with a question also states something, and is rarely followed by a short answer."""
@@ -89,6 +90,12 @@ _CHINESE_TRAIT = (
 negated or restricted habit, a way of living, an attitude, a disposition that one has, what one finds of something; or
 what something does to them. "I'd love to" is a single wish and does not count."""
 
+_THIRD_PERSON = (
+    r"(?P<english>(?:^|(?<=[.!?] ))(?:[Tt]he user|(?!(?:My|Our|We)\b)[A-Z][\w-]+(?: [A-Z][\w-]+)?)(?= \w))"
+    r"|(?:^|(?<=[。！？]))(?:用户|[他她])"
+)
+"""Who begins a sentence of a record, which is mostly the one whose memory it is: Alice, the user, she."""
+
 LONGEST_TRAIT = LONGEST_QUESTION
 _SPEAKER = r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S"
 
@@ -113,16 +120,27 @@ def standing(memory: Memory, length: int) -> bool:
     or a page has no wishes.
 
     Args:
-        length: of the text, in terms; a longer one that mentions a trait is about something else.
+        length: of the text, in terms; a longer one that mentions a trait is about something else, unless it is a
+            record that begins with it.
     """
     if memory.layer == LAYER_MESSAGE and memory.metadata.get("role") != "user":
         return False
     if kinds.kind(memory.kind).lasting or _pattern(_STANDING, re.IGNORECASE).search(memory.content):
         return True
-    return length <= LONGEST_TRAIT and _is_trait(memory.content.replace("’", "'"))
+    is_record = memory.layer not in (LAYER_MESSAGE, LAYER_DOCUMENT)
+    text = _in_first_person(memory.content) if is_record else memory.content
+    if length > LONGEST_TRAIT:
+        return is_record and any(map(_is_trait, sentences(text)[:1]))
+    return _is_trait(text)
+
+
+def _in_first_person(text: str) -> str:
+    """A text with the person that its sentences begin with as "I"."""
+    return _pattern(_THIRD_PERSON).sub(lambda match: "I" if match["english"] else "我", text)
 
 
 def _is_trait(text: str) -> bool:
+    text = text.replace("’", "'")
     chinese = not text.isascii() and _pattern(_CHINESE_TRAIT).search(text) is not None
     return chinese or _pattern(_TRAIT, re.IGNORECASE).search(text) is not None
 
