@@ -265,7 +265,7 @@ def test_a_superseded_fact_is_behind_its_successor(store: MemoryStore):
 )
 def test_a_record_tells_of_the_user_in_the_third_person(text: str) -> None:
     assert standing(Memory("m", text), 10)
-    assert not standing(Memory("m", text.replace("用户", "店里的人"), layer=LAYER_MESSAGE, metadata={"role": "user"}), 10)
+    assert not standing(Memory("m", text, layer=LAYER_MESSAGE, metadata={"role": "user"}), 10)
 
 
 @pytest.mark.parametrize("text", ["Alice bought a bike", "The server avoids a restart", "The user lives in Porto"])
