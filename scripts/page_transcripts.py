@@ -79,7 +79,7 @@ def run(blocks: Sequence[Sequence[Sequence[str]]], programs: Path = PROGRAMS) ->
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory) / "home"
         work = home / "memctl"
-        shutil.copytree(ROOT / "sample_store", work / "sample_store")
+        shutil.copytree(ROOT / "sample_store", work / "sample_store", ignore=shutil.ignore_patterns(".memctl"))
         for path in (work / "sample_store", *(work / "sample_store").rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
         with _server(blocks, Path(directory)) as server, _shell(work, home, programs, server) as shell:

@@ -179,6 +179,7 @@ STORY: tuple[tuple[str, Call], ...] = (
     ("end_session", lambda s, k: s.end_session("short", now=NOW)),
     ("conversations.runs", lambda s, k: s.conversations.runs()),
     ("conversations.run", lambda s, k: s.conversations.run(RUN)),
+    ("conversations.beginnings", lambda s, k: s.conversations.beginnings([RUN])),
     ("conversations.ids", lambda s, k: s.conversations.ids(session="main")),
     ("conversations.ids_starting", lambda s, k: s.conversations.ids_starting(CASHEWS[:12])),
     ("conversations.full_id", lambda s, k: s.conversations.full_id(CASHEWS[:12])),
@@ -233,6 +234,7 @@ STORY: tuple[tuple[str, Call], ...] = (
     ("history.past", lambda s, k: sorted(s.history.past("2026-10-28T12:00:30Z", now=LATER).records)),
     ("history.query", lambda s, k: s.history.query(Query("tea"), "2026-10-28T11:00:00Z", now=LATER)),
     ("history.select", lambda s, k: s.history.select(Selection(limit=3), "2026-10-28T11:00:00Z", now=LATER)[0]),
+    ("history.changed_by", lambda s, k: s.history.changed_by(s.history.operations()[0].op)),
     ("history.restore", lambda s, k: s.history.restore(TEA, "2026-10-28T12:00:30Z", dry_run=True, now=LATER)),
     ("history.trashed", lambda s, k: s.history.trashed()),
     ("history.undo", lambda s, k: s.history.undo(2, now=LATER)),
@@ -375,7 +377,8 @@ def test_no_method_sees_or_changes_another_users_rows(
     with open_store(database.address, "bob", create=True, environment=environment) as store:
         alone = told(store, store.engine.storage.place)
     remove_user(connections(address.parse(database.address)), "bob", 10)
-    copy_store(SAMPLE, database.address, ["alice"], environment=environment)
+    shutil.copytree(SAMPLE, tmp_path / "store")
+    copy_store(tmp_path / "store", database.address, ["alice"], environment=environment)
     before = dump(database.admin)
     with open_store(database.address, "bob", create=True, environment=environment) as store:
         assert told(store, store.engine.storage.place) == alone
