@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from math import log
 
 EXACT_SCAN_LIMIT = 400
@@ -53,6 +54,11 @@ def choosing(counts: Mapping[str, int], total: int) -> tuple[dict[str, float], f
     return {word: weights[word] for word in rarest}, SHARE * sum(weights[word] for word in rarest)
 
 
+LEAST_WORDS = 2
+
+
 def rarest_words(counts: Mapping[str, int], most: int) -> list[str]:
-    """The rarest words that any entry has."""
-    return sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:most]
+    """The rarest words that any entry has: as many as few entries have, and at least two. Scoring many takes long."""
+    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:most]
+    entries = accumulate(counts[word] for word in rarest)
+    return [word for at, (word, n) in enumerate(zip(rarest, entries, strict=True)) if n <= MANY or at < LEAST_WORDS]
