@@ -95,7 +95,34 @@ def plain(text: str) -> str:
     """With compounds apart, without accents, politeness and the like."""
     bare = text if text.isascii() else _unaccented(text)
     apart = _COMPOUND.sub(" ", bare) if "-" in bare else bare
-    return _paraphrases("zh" if has_chinese(bare) else "en").rewritten(apart).strip()
+    if has_chinese(bare):
+        return _paraphrases("zh").rewritten(apart).strip()
+    return _AGENT.sub(_acting, _paraphrases("en").rewritten(apart).strip())
+
+
+_SOMEBODY = r"(?:(?:my|our|his|her|their) \w+|[A-Z]\w+|[Ii]|[Hh]e|[Ss]he|[Ww]e|[Tt]hey|[Tt]he user)"
+_AGENT = re.compile(
+    rf"^(?P<who>{_SOMEBODY}) (?:is|am|are)(?P<denied> not)? "
+    r"(?:(?P<article>the|an?) (?P<how>\w+ )??(?P<noun>\w+(?:er|or))(?: of (?P<of>.+?))?|(?P<whose>.+)'s (?P<his>\w+(?:er|or)))[.]?$"
+    rf"|^(?P<theirs>.+)'s (?P<agent>\w+(?:er|or)) is (?P<name>[A-Z]\w+)[.]?$"
+)
+
+
+def _acting(found: re.Match[str]) -> str:
+    """ "Olga is the team's manager" as "Olga manages the team", "Ben is a heavy smoker" as "Ben smokes heavy"."""
+    part = found.groupdict(default="")
+    noun, of = part["noun"] or part["his"] or part["agent"], part["of"] or part["whose"] or part["theirs"]
+    verb = _verb_of(noun)
+    if not verb or not (of or (noun in lexicon.words("en", "habits") and part["article"] != "the")):
+        return found[0]
+    return f"{part['who'] or part['name']}{part['denied']} {lexicon.third_person(verb)} {part['how']}{of}"
+
+
+def _verb_of(agent: str) -> str:
+    """What a manager does: manage; nothing where the noun is of no verb, like "mother"."""
+    if agent not in lexicon.words("en", "habits") and lexicon.stem(agent) not in lexicon.persons():
+        return ""
+    return next((verb for cut in (1, 2, 3) if (verb := agent[:-cut]) in lexicon.verbs()), "")
 
 
 _COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down|by)\b)")
@@ -103,7 +130,7 @@ _COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down
 
 def may_be_plainer(text: str) -> bool:
     """Whether an English text may be compared otherwise than it is written: a quick look."""
-    return not text.isascii() or "-" in text or any(True for _ in _paraphrases("en").tried(text))
+    return not text.isascii() or "-" in text or _AGENT.match(text) is not None or any(True for _ in _paraphrases("en").tried(text))
 
 
 def _unaccented(text: str) -> str:
