@@ -112,17 +112,17 @@ def _acting(found: re.Match[str]) -> str:
     """ "Olga is the team's manager" as "Olga manages the team", "Ben is a heavy smoker" as "Ben smokes heavy"."""
     part = found.groupdict(default="")
     noun, of = part["noun"] or part["his"] or part["agent"], part["of"] or part["whose"] or part["theirs"]
-    verb = _verb_of(noun)
-    if not verb or not (of or (noun in lexicon.words("en", "habits") and part["article"] != "the")):
+    verb = lexicon.habits().get(noun) or _verb_of(noun)
+    if not verb or not (of or (noun in lexicon.habits() and part["article"] != "the")):
         return found[0]
-    return f"{part['who'] or part['name']}{part['denied']} {lexicon.third_person(verb)} {part['how']}{of}"
+    does = f"does not {verb}" if part["denied"] else lexicon.third_person(verb)
+    return f"{part['who'] or part['name']} {does} {part['how']}{of}"
 
 
 def _verb_of(agent: str) -> str:
     """What a manager does: manage; nothing where the noun is of no verb, like "mother"."""
-    if agent not in lexicon.words("en", "habits") and lexicon.stem(agent) not in lexicon.persons():
-        return ""
-    return next((verb for cut in (1, 2, 3) if (verb := agent[:-cut]) in lexicon.verbs()), "")
+    verbs = (agent[:-cut] for cut in (1, 2, 3) if lexicon.stem(agent) in lexicon.persons())
+    return next((verb for verb in verbs if verb in lexicon.verbs()), "")
 
 
 _COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down|by)\b)")

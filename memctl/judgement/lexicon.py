@@ -82,11 +82,12 @@ def groups(language: str, name: str) -> tuple[Words, ...]:
 @cache
 def rewritings(language: str, name: str = "rewritings") -> tuple[tuple[str, str], ...]:
     """Patterns of ways to say something, each with the plain way; they are tried in this order."""
-    parts = {"<who>": _WHO, "<number>": f"(?:{'|'.join(numbers())})"}
+    parts = {"<who>": _WHO, "<谁>": _CHINESE_WHO, "<number>": f"(?:{'|'.join(numbers())})"}
     return tuple((_filled(pattern, parts), instead) for pattern, instead in listed(language)[name])
 
 
 _WHO = r"((?:my|our|his|her|their|the) \w+(?: \w+)?|i|he|she|we|they|(?-i:[A-Z])\w+)"
+_CHINESE_WHO = "([^，。的在把被向跟找给从比是由没不]{1,5}?)"
 """Somebody, or a thing that acts, in few words."""
 
 
@@ -280,6 +281,12 @@ def paraphrases() -> Mapping[str, Words]:
     """For a word, the groups it is in of words that say the same beside an equal rest."""
     lines = f"{listed('en')['paraphrased']}\n{listed('zh')['paraphrased']}".splitlines()
     return _numbered([frozenset(line.split()) for line in lines if line])
+
+
+@cache
+def habits() -> Mapping[str, str]:
+    """For who does something by habit, what he does."""
+    return dict(line.split() for line in listed("en")["habits"].strip().splitlines())
 
 
 @cache

@@ -14,7 +14,7 @@ from itertools import combinations
 from memctl.judgement import lexicon
 from memctl.judgement.amounts import LENGTHS
 from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
-from memctl.judgement.nearness import has_near, near
+from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
@@ -337,12 +337,27 @@ def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) 
         return by or given or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
     if one.sentence.language == "zh":
         return _may_turn_in_chinese(one, other, p, q)
-    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality))
+    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality, _is_mutual))
+
+
+_MUTUAL = frozenset("married engaged related".split())
+
+
+def _is_mutual(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """Ivo is married to Dana, Dana is married to Ivo: two, and nothing else."""
+    sides = ((one, (p[0], q[0])), (other, (p[1], q[1])))
+    return all(
+        len(side.words) == 3 and side.words[1].plain in _MUTUAL and [side.before[at] for at in sorted(places)] == ["", "to"]
+        for side, places in sides
+    )
 
 
 def _is_quality(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
-    """The car is blue, a blue car: an adjective beside its noun."""
-    qualities = [one.words[at].plain in lexicon.adjectives() for at, _ in (p, q)]
+    """The car is blue, a blue car: an adjective beside its noun; speaks fluent Farsi, speaks Farsi fluently."""
+    qualities = [
+        one.words[a].plain in lexicon.adjectives() or is_adverb(one.words[a].plain, other.words[b].plain)
+        for a, b in (p, q)
+    ]
     return qualities[0] != qualities[1] and abs(p[0] - q[0]) == abs(p[1] - q[1]) == 1
 
 
