@@ -103,7 +103,8 @@ def plain(text: str) -> str:
 _SOMEBODY = r"(?:(?:my|our|his|her|their) \w+|[A-Z]\w+|[Ii]|[Hh]e|[Ss]he|[Ww]e|[Tt]hey|[Tt]he user)"
 _AGENT = re.compile(
     rf"^(?P<who>{_SOMEBODY}) (?:is|am|are)(?P<denied> not)? "
-    r"(?:(?P<article>the|an?) (?P<how>\w+ )??(?P<noun>\w+(?:er|or))(?: of (?P<of>.+?))?|(?P<whose>.+)'s (?P<his>\w+(?:er|or)))[.]?$"
+    r"(?:(?P<article>the|an?) (?P<how>\w+ )??(?P<noun>\w+(?:er|or))(?: of (?P<of>.+?))?"
+    r"|(?:(?P<owner>my|our|his|her|their)|(?P<whose>.+)'s) (?P<his>\w+(?:er|or)))[.]?$"
     rf"|^(?P<theirs>.+)'s (?P<agent>\w+(?:er|or)) is (?P<name>[A-Z]\w+)[.]?$"
 )
 
@@ -111,12 +112,16 @@ _AGENT = re.compile(
 def _acting(found: re.Match[str]) -> str:
     """ "Olga is the team's manager" as "Olga manages the team", "Ben is a heavy smoker" as "Ben smokes heavy"."""
     part = found.groupdict(default="")
-    noun, of = part["noun"] or part["his"] or part["agent"], part["of"] or part["whose"] or part["theirs"]
+    noun = part["noun"] or part["his"] or part["agent"]
+    of = part["of"] or part["whose"] or part["theirs"] or _WHOM.get(part["owner"], "")
     verb = lexicon.habits().get(noun) or _verb_of(noun)
     if not verb or not (of or (noun in lexicon.habits() and part["article"] != "the")):
         return found[0]
     does = f"does not {verb}" if part["denied"] else lexicon.third_person(verb)
     return f"{part['who'] or part['name']} {does} {part['how']}{of}"
+
+
+_WHOM = {"my": "me", "our": "us", "his": "him", "her": "her", "their": "them"}
 
 
 def _verb_of(agent: str) -> str:

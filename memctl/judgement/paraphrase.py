@@ -18,7 +18,7 @@ from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
-from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
 
 MOST = 24
 """Content words of a sentence: a longer one is compared strictly."""
@@ -241,7 +241,7 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
     if any(word.key in ("than", "比", "over") for word in (*one.sentence.words, *other.sentence.words)):
         named = [[word.key for word in each.words if word.kind != PRONOUN] for each in (one, other)]
         return _same_order(pairs) and named[0] == named[1]
-    if not _governed_alike(one, other, pairs):
+    if not _governed_alike(one, other, pairs) or (_has_clauses(one) and not _same_order(pairs)):
         return False
     numbers = sum(word.kind == QUANTITY for word in one.words)
     moved = one.sentence.language == "zh" and "open" in (one.past, other.past)
@@ -255,6 +255,12 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
     if one.passive != other.passive and not _voices_agree(one, other, turned):
         return False
     return all(_may_turn(one, other, p, q) for p, q in turned)
+
+
+def _has_clauses(side: Frame) -> bool:
+    """Whether one clause tells when or why another is so: their words do not change places."""
+    loose = lexicon.words("en", "loose_conjunctions")
+    return any(word.kind == CONJUNCTION and word.text.isascii() and word.key not in loose for word in side.sentence.words)
 
 
 def _acts(word: Word, partner: Word) -> bool:
