@@ -298,7 +298,7 @@ def _is_past(words: Sequence[str]) -> bool:
 def _is_passive(sentence: Sentence) -> bool:
     return any(
         re.search(
-            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:\w+ly\s+)?{re.escape(word.text)}\b", sentence.text
+            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:(?:\w+ly|not)\s+)?{re.escape(word.text)}\b", sentence.text
         )
         for word in sentence.words
         if word.mark == "ed" and not is_small(word) and word.plain not in lexicon.adjectives()

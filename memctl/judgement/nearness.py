@@ -23,10 +23,8 @@ def near(one: Word, other: Word) -> bool:
 @lru_cache(16_384)
 def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
     stems = lexicon.stem(one), lexicon.stem(other)
-    if stems[0] == stems[1] and {mark, of_other} == {"", "s"}:
-        return False
     if stems[0] == stems[1] and _without_ending(one) == _without_ending(other):
-        return True
+        return {mark, of_other} != {"", "s"}
     mine, theirs = _forms(one, mark), _forms(other, of_other)
     groups = [
         frozenset().union(*(lexicon.paraphrases().get(form, frozenset()) for form in forms)) for forms in (mine, theirs)

@@ -298,12 +298,18 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
             one.words[a].mark != other.words[b].mark
             and "'s" in (one.words[a].mark, other.words[b].mark)
             and not (mine or theirs)
+            and not _does(one, other, a + 1, b + 1, pairs)
             and not _HAS_OR_OF.search((one if other.words[b].mark == "'s" else other).sentence.text)
         ):
             return False
         if bool(mine) != bool(theirs) and {mine, theirs} & {"to", "for"} and _after_motion(one, other, a, b):
             return False
     return True
+
+
+def _does(one: Frame, other: Frame, a: int, b: int, pairs: Pairs) -> bool:
+    """Whether what somebody owns is what he does in the other: Sven's arrival, Sven arrived."""
+    return (a, b) in pairs and _is_verb(one.words[a]) != _is_verb(other.words[b])
 
 
 _HAS_OR_OF = re.compile(r"\b(?:has|have|had|owns?|of|belongs?|years old|married)\b|['’]ve\b", re.IGNORECASE)
