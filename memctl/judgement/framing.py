@@ -135,7 +135,12 @@ _COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down
 
 def may_be_plainer(text: str) -> bool:
     """Whether an English text may be compared otherwise than it is written: a quick look."""
-    return not text.isascii() or "-" in text or _AGENT.match(text) is not None or any(True for _ in _paraphrases("en").tried(text))
+    return (
+        not text.isascii()
+        or "-" in text
+        or _AGENT.match(text) is not None
+        or any(True for _ in _paraphrases("en").tried(text))
+    )
 
 
 def _unaccented(text: str) -> str:
@@ -298,7 +303,8 @@ def _is_past(words: Sequence[str]) -> bool:
 def _is_passive(sentence: Sentence) -> bool:
     return any(
         re.search(
-            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:(?:\w+ly|not)\s+)?{re.escape(word.text)}\b", sentence.text
+            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:(?:\w+ly|not)\s+)?{re.escape(word.text)}\b",
+            sentence.text,
         )
         for word in sentence.words
         if word.mark == "ed" and not is_small(word) and word.plain not in lexicon.adjectives()

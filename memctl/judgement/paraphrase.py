@@ -260,7 +260,9 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
 def _has_clauses(side: Frame) -> bool:
     """Whether one clause tells when or why another is so: their words do not change places."""
     loose = lexicon.words("en", "loose_conjunctions")
-    return any(word.kind == CONJUNCTION and word.text.isascii() and word.key not in loose for word in side.sentence.words)
+    return any(
+        word.kind == CONJUNCTION and word.text.isascii() and word.key not in loose for word in side.sentence.words
+    )
 
 
 def _acts(word: Word, partner: Word) -> bool:
@@ -359,7 +361,9 @@ def _is_mutual(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int])
     """Ivo is married to Dana, Dana is married to Ivo: two, and nothing else."""
     sides = ((one, (p[0], q[0])), (other, (p[1], q[1])))
     return all(
-        len(side.words) == 3 and side.words[1].plain in _MUTUAL and [side.before[at] for at in sorted(places)] == ["", "to"]
+        len(side.words) == 3
+        and side.words[1].plain in _MUTUAL
+        and [side.before[at] for at in sorted(places)] == ["", "to"]
         for side, places in sides
     )
 
