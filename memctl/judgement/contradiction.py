@@ -285,7 +285,7 @@ def _opposite(pair: Pair) -> Slots | None:
 
 def _of_two_deeds(pair: Pair, word: Word, other: Word) -> bool:
     """Whether the two say how somebody does different things: sleeps well, sings badly."""
-    if subject.is_thing(pair.one):
+    if not all(each.plain == "well" or each.plain.endswith("ly") for each in (word, other)):
         return False
     places = ((pair.one.words, word, pair.left), (pair.other.words, other, pair.right))
     before = [(words[max(0, words.index(each) - 1)], rest) for words, each, rest in places]
