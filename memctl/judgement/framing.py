@@ -244,13 +244,21 @@ def persons_agree(one: Frame, other: Frame) -> bool:
     for a, b in ((one, other), (other, one)):
         for person in a.persons - b.persons:
             named = any(map(_is_person, a.words))
-            if person in ("user", "you") and not b.persons - {"you"}:
+            if person in ("user", "you") and not b.persons - {"you"} and not _acts_alone(b, a):
                 continue
             if person == "they" and b.passive and not a.passive:
                 continue
             if person not in ("he", "she", "they") or not named or b.persons & {"he", "she", "they"}:
                 return False
     return True
+
+
+def _acts_alone(one: Frame, other: Frame) -> bool:
+    """Whether somebody acts to whom, in the other, the user does something: "Joanna is married", "… to Joanna"."""
+    if one.passive != other.passive or one.sentence.language == "zh":
+        return False
+    acting = {word.key for word in one.words if word.subject and _is_person(word)}
+    return any(word.key in acting and not word.subject for word in other.words)
 
 
 def _is_person(word: Word) -> bool:
