@@ -273,9 +273,23 @@ def _opposite(pair: Pair) -> Slots | None:
         return turned
     for word in pair.left:
         for other in pair.right:
-            if not (word.subject and other.subject) and excludes(word, other) and _holds_of_subject(pair, word, other):
+            if (
+                not (word.subject and other.subject)
+                and excludes(word, other)
+                and _holds_of_subject(pair, word, other)
+                and not _of_two_deeds(pair, word, other)
+            ):
                 return (word,), (other,)
     return None
+
+
+def _of_two_deeds(pair: Pair, word: Word, other: Word) -> bool:
+    """Whether the two say how somebody does different things: sleeps well, sings badly."""
+    if not all(each.plain == "well" or each.plain.endswith("ly") for each in (word, other)):
+        return False
+    places = ((pair.one.words, word, pair.left), (pair.other.words, other, pair.right))
+    before = [(words[max(0, words.index(each) - 1)], rest) for words, each, rest in places]
+    return all(each in rest and _acts(each) for each, rest in before) and not excludes(before[0][0], before[1][0])
 
 
 def _opposite_prepositions(pair: Pair) -> Slots | None:

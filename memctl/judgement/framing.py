@@ -95,7 +95,39 @@ def plain(text: str) -> str:
     """With compounds apart, without accents, politeness and the like."""
     bare = text if text.isascii() else _unaccented(text)
     apart = _COMPOUND.sub(" ", bare) if "-" in bare else bare
-    return _paraphrases("zh" if has_chinese(bare) else "en").rewritten(apart).strip()
+    if has_chinese(bare):
+        return _paraphrases("zh").rewritten(apart).strip()
+    return _AGENT.sub(_acting, _paraphrases("en").rewritten(apart).strip())
+
+
+_SOMEBODY = r"(?:(?:my|our|his|her|their) \w+|[A-Z]\w+|[Ii]|[Hh]e|[Ss]he|[Ww]e|[Tt]hey|[Tt]he user)"
+_AGENT = re.compile(
+    rf"^(?P<who>{_SOMEBODY}) (?:is|am|are)(?P<denied> not)? "
+    r"(?:(?P<article>the|an?) (?P<how>\w+ )??(?P<noun>\w+(?:er|or))(?: of (?P<of>.+?))?"
+    r"|(?:(?P<owner>my|our|his|her|their)|(?P<whose>.+)'s) (?P<his>\w+(?:er|or)))[.]?$"
+    rf"|^(?P<theirs>.+)'s (?P<agent>\w+(?:er|or)) is (?P<name>[A-Z]\w+)[.]?$"
+)
+
+
+def _acting(found: re.Match[str]) -> str:
+    """ "Olga is the team's manager" as "Olga manages the team", "Ben is a heavy smoker" as "Ben smokes heavy"."""
+    part = found.groupdict(default="")
+    noun = part["noun"] or part["his"] or part["agent"]
+    of = part["of"] or part["whose"] or part["theirs"] or _WHOM.get(part["owner"], "")
+    verb = lexicon.habits().get(noun) or _verb_of(noun)
+    if not verb or not (of or (noun in lexicon.habits() and part["article"] != "the")):
+        return found[0]
+    does = f"does not {verb}" if part["denied"] else lexicon.third_person(verb)
+    return f"{part['who'] or part['name']} {does} {part['how']}{of}"
+
+
+_WHOM = {"my": "me", "our": "us", "his": "him", "her": "her", "their": "them"}
+
+
+def _verb_of(agent: str) -> str:
+    """What a manager does: manage; nothing where the noun is of no verb, like "mother"."""
+    verbs = (agent[:-cut] for cut in (1, 2, 3) if lexicon.stem(agent) in lexicon.persons())
+    return next((verb for verb in verbs if verb in lexicon.verbs()), "")
 
 
 _COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down|by)\b)")
@@ -103,7 +135,12 @@ _COMPOUND = re.compile(r"(?<=[A-Za-z\d])-(?=[A-Za-z])(?!(?:up|in|out|off|on|down
 
 def may_be_plainer(text: str) -> bool:
     """Whether an English text may be compared otherwise than it is written: a quick look."""
-    return not text.isascii() or "-" in text or any(True for _ in _paraphrases("en").tried(text))
+    return (
+        not text.isascii()
+        or "-" in text
+        or _AGENT.match(text) is not None
+        or any(True for _ in _paraphrases("en").tried(text))
+    )
 
 
 def _unaccented(text: str) -> str:
@@ -207,13 +244,21 @@ def persons_agree(one: Frame, other: Frame) -> bool:
     for a, b in ((one, other), (other, one)):
         for person in a.persons - b.persons:
             named = any(map(_is_person, a.words))
-            if person in ("user", "you") and not b.persons - {"you"}:
+            if person in ("user", "you") and not b.persons - {"you"} and not _acts_alone(b, a):
                 continue
             if person == "they" and b.passive and not a.passive:
                 continue
             if person not in ("he", "she", "they") or not named or b.persons & {"he", "she", "they"}:
                 return False
     return True
+
+
+def _acts_alone(one: Frame, other: Frame) -> bool:
+    """Whether somebody acts to whom, in the other, the user does something: "Joanna is married", "… to Joanna"."""
+    if one.passive != other.passive or one.sentence.language == "zh":
+        return False
+    acting = {word.key for word in one.words if word.subject and _is_person(word)}
+    return any(word.key in acting and not word.subject for word in other.words)
 
 
 def _is_person(word: Word) -> bool:
@@ -266,7 +311,8 @@ def _is_past(words: Sequence[str]) -> bool:
 def _is_passive(sentence: Sentence) -> bool:
     return any(
         re.search(
-            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:\w+ly\s+)?{re.escape(word.text)}\b", sentence.text
+            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:(?:\w+ly|not)\s+)?{re.escape(word.text)}\b",
+            sentence.text,
         )
         for word in sentence.words
         if word.mark == "ed" and not is_small(word) and word.plain not in lexicon.adjectives()

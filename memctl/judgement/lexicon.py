@@ -82,17 +82,30 @@ def groups(language: str, name: str) -> tuple[Words, ...]:
 @cache
 def rewritings(language: str, name: str = "rewritings") -> tuple[tuple[str, str], ...]:
     """Patterns of ways to say something, each with the plain way; they are tried in this order."""
-    return tuple((pattern, instead) for pattern, instead in listed(language)[name])
+    parts = {"<who>": _WHO, "<谁>": _CHINESE_WHO, "<number>": f"(?:{'|'.join(numbers())})"}
+    return tuple((_filled(pattern, parts), instead) for pattern, instead in listed(language)[name])
+
+
+_WHO = r"((?:my|our|his|her|their|the) \w+(?: \w+)?|i|he|she|we|they|(?-i:[A-Z])\w+)"
+_CHINESE_WHO = "([^，。的在把被向跟找给从比是由没不]{1,5}?)"
+"""Somebody, or a thing that acts, in few words."""
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    for name, part in parts.items():
+        pattern = pattern.replace(name, part)
+    return pattern
 
 
 @cache
 def verbs() -> Words:
     """English words that are mostly verbs, with their forms of the third person."""
     listed = {line[0] for line in _lines("verbs.en.txt")}
-    return frozenset(listed | {_third_person(word) for word in listed})
+    return frozenset(listed | {third_person(word) for word in listed})
 
 
-def _third_person(verb: str) -> str:
+def third_person(verb: str) -> str:
+    """What he or she does."""
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return f"{verb[:-1]}ies"
     return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{verb}s"
@@ -268,6 +281,12 @@ def paraphrases() -> Mapping[str, Words]:
     """For a word, the groups it is in of words that say the same beside an equal rest."""
     lines = f"{listed('en')['paraphrased']}\n{listed('zh')['paraphrased']}".splitlines()
     return _numbered([frozenset(line.split()) for line in lines if line])
+
+
+@cache
+def habits() -> Mapping[str, str]:
+    """For who does something by habit, what he does."""
+    return dict(line.split() for line in listed("en")["habits"].strip().splitlines())
 
 
 @cache

@@ -23,10 +23,8 @@ def near(one: Word, other: Word) -> bool:
 @lru_cache(16_384)
 def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
     stems = lexicon.stem(one), lexicon.stem(other)
-    if stems[0] == stems[1] and {mark, of_other} == {"", "s"}:
-        return False
     if stems[0] == stems[1] and _without_ending(one) == _without_ending(other):
-        return True
+        return {mark, of_other} != {"", "s"}
     mine, theirs = _forms(one, mark), _forms(other, of_other)
     groups = [
         frozenset().union(*(lexicon.paraphrases().get(form, frozenset()) for form in forms)) for forms in (mine, theirs)
@@ -35,7 +33,7 @@ def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
         return True
     if any(set(stems) <= group for group in lexicon.groups("en", "converse")):
         return False
-    return any(b in lexicon.near().get(a, ()) for a in mine for b in theirs) or _adverb(one, other)
+    return any(b in lexicon.near().get(a, ()) for a in mine for b in theirs) or is_adverb(one, other)
 
 
 def _without_ending(word: str) -> str:
@@ -43,7 +41,7 @@ def _without_ending(word: str) -> str:
     return re.sub(r"(?:ing|ed|es|s|e)$", "", word)
 
 
-def _adverb(one: str, other: str) -> bool:
+def is_adverb(one: str, other: str) -> bool:
     """Whether one word is the adverb of the other: fluent, fluently."""
     return f"{one}ly" == other or f"{other}ly" == one
 

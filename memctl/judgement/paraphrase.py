@@ -14,11 +14,11 @@ from itertools import combinations
 from memctl.judgement import lexicon
 from memctl.judgement.amounts import LENGTHS
 from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
-from memctl.judgement.nearness import has_near, near
+from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
-from memctl.judgement.wording import LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
 
 MOST = 24
 """Content words of a sentence: a longer one is compared strictly."""
@@ -241,7 +241,7 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
     if any(word.key in ("than", "比", "over") for word in (*one.sentence.words, *other.sentence.words)):
         named = [[word.key for word in each.words if word.kind != PRONOUN] for each in (one, other)]
         return _same_order(pairs) and named[0] == named[1]
-    if not _governed_alike(one, other, pairs):
+    if not _governed_alike(one, other, pairs) or (_has_clauses(one) and not _same_order(pairs)):
         return False
     numbers = sum(word.kind == QUANTITY for word in one.words)
     moved = one.sentence.language == "zh" and "open" in (one.past, other.past)
@@ -255,6 +255,14 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
     if one.passive != other.passive and not _voices_agree(one, other, turned):
         return False
     return all(_may_turn(one, other, p, q) for p, q in turned)
+
+
+def _has_clauses(side: Frame) -> bool:
+    """Whether one clause tells when or why another is so: their words do not change places."""
+    loose = lexicon.words("en", "loose_conjunctions")
+    return any(
+        word.kind == CONJUNCTION and word.text.isascii() and word.key not in loose for word in side.sentence.words
+    )
 
 
 def _acts(word: Word, partner: Word) -> bool:
@@ -292,12 +300,18 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
             one.words[a].mark != other.words[b].mark
             and "'s" in (one.words[a].mark, other.words[b].mark)
             and not (mine or theirs)
+            and not _does(one, other, a + 1, b + 1, pairs)
             and not _HAS_OR_OF.search((one if other.words[b].mark == "'s" else other).sentence.text)
         ):
             return False
         if bool(mine) != bool(theirs) and {mine, theirs} & {"to", "for"} and _after_motion(one, other, a, b):
             return False
     return True
+
+
+def _does(one: Frame, other: Frame, a: int, b: int, pairs: Pairs) -> bool:
+    """Whether what somebody owns is what he does in the other: Sven's arrival, Sven arrived."""
+    return (a, b) in pairs and _is_verb(one.words[a]) != _is_verb(other.words[b])
 
 
 _HAS_OR_OF = re.compile(r"\b(?:has|have|had|owns?|of|belongs?|years old|married)\b|['’]ve\b", re.IGNORECASE)
@@ -337,12 +351,29 @@ def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) 
         return by or given or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
     if one.sentence.language == "zh":
         return _may_turn_in_chinese(one, other, p, q)
-    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality))
+    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality, _is_mutual))
+
+
+_MUTUAL = frozenset("married engaged related".split())
+
+
+def _is_mutual(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
+    """Ivo is married to Dana, Dana is married to Ivo: two, and nothing else."""
+    sides = ((one, (p[0], q[0])), (other, (p[1], q[1])))
+    return all(
+        len(side.words) == 3
+        and side.words[1].plain in _MUTUAL
+        and [side.before[at] for at in sorted(places)] == ["", "to"]
+        for side, places in sides
+    )
 
 
 def _is_quality(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
-    """The car is blue, a blue car: an adjective beside its noun."""
-    qualities = [one.words[at].plain in lexicon.adjectives() for at, _ in (p, q)]
+    """The car is blue, a blue car: an adjective beside its noun; speaks fluent Farsi, speaks Farsi fluently."""
+    qualities = [
+        one.words[a].plain in lexicon.adjectives() or is_adverb(one.words[a].plain, other.words[b].plain)
+        for a, b in (p, q)
+    ]
     return qualities[0] != qualities[1] and abs(p[0] - q[0]) == abs(p[1] - q[1]) == 1
 
 

@@ -211,7 +211,12 @@ def _moved(one: tuple[Word, ...], other: tuple[Word, ...]) -> bool:
     for at in range(1, len(inner)):
         if inner[at:] + inner[:at] == wanted:
             return _may_move(one[begin : begin + at]) or _may_move(one[begin + at : end])
-    return _listed(one[begin:end], wanted)
+    takes_from = end < len(one) and one[end].text[:1] in _FROM_HIM
+    return not takes_from and _listed(one[begin:end], wanted)
+
+
+_FROM_HIM = tuple("学借租")
+"""Behind these verbs, `跟` is not "and"."""
 
 
 def _forms(words: tuple[Word, ...]) -> list[tuple[str, str]]:
@@ -219,7 +224,8 @@ def _forms(words: tuple[Word, ...]) -> list[tuple[str, str]]:
 
 
 def _may_move(words: tuple[Word, ...]) -> bool:
-    if words[0].kind in (PREPOSITION, CONJUNCTION) and (len(words) > 1 or not has_chinese(words[0].text)):
+    alone = words[0].kind == PREPOSITION and not has_chinese(words[0].text)
+    if words[0].kind in (PREPOSITION, CONJUNCTION) and (len(words) > 1 or alone):
         return True
     if has_chinese(words[0].text):
         if words[-1].text in ("时", "期间", "后", "前"):

@@ -264,6 +264,8 @@ def _word(given: str, word: str, first: bool, subject: bool, loud: bool = False)
     name = not (first or loud) and given[:1].isupper()
     known = lexicon.own_synonyms() if name else lexicon.synonyms()
     key = known.get(word) or known.get(lemma, lemma)
+    if mark == "s" and word in known and lemma not in known and word not in lexicon.verbs():
+        mark = ""  # docs, Postgres: no plural
     return Word(key, stem, mark, given, NAME if name else WORD, subject)
 
 

@@ -263,3 +263,42 @@ def test_other_words_for_the_same(one: str, other: str) -> None:
 def test_near_words_do_not_hide_what_differs(one: str, other: str) -> None:
     assert not sameness.covers(one, other)
     assert not sameness.covers(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("小汤向小纪借了一台相机。", "小纪借给小汤一台相机。"),
+        ("王老师教小明数学。", "小明跟王老师学数学。"),
+        ("小李把车卖给了小王。", "小王从小李那里买了车。"),
+        ("妹妹比我小三岁。", "我比妹妹大三岁。"),
+        ("吴越是吴老汉的儿子。", "吴老汉的儿子叫吴越。"),
+        ("门是红色的。", "门的颜色是红色。"),
+        ("宋珂粤语说得很流利。", "宋珂能讲一口流利的粤语。"),
+        ("这孩子由姥姥带大。", "这孩子是姥姥带大的。"),
+        ("只有组长能批准请假。", "请假只有组长能批准。"),
+        ("小丁把钱包弄丢在火车上了。", "小丁在火车上丢了钱包。"),
+        ("我们团队总共七个人。", "我们团队由七名成员组成。"),
+    ],
+)
+def test_the_same_from_the_other_side(one: str, other: str) -> None:
+    assert joined(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("小汤向小纪借了一台相机。", "小纪向小汤借了一台相机。"),
+        ("我跟小王学开车。", "小王跟我学开车。"),
+        ("我从小王那里买了车。", "我给小王买了车。"),
+        ("妹妹比我小三岁。", "我比妹妹小三岁。"),
+        ("哥哥比弟弟矮。", "弟弟比哥哥矮。"),
+        ("小红的妈妈叫王芳。", "王芳的妈妈叫小红。"),
+        ("会议由小王主持。", "会议由小李主持。"),
+        ("只有组长能批准请假。", "组长只能批准请假。"),
+        ("我喜欢茶胜过咖啡。", "我喜欢咖啡胜过茶。"),
+        ("小王被任命为经理。", "小王任命了经理。"),
+    ],
+)
+def test_the_other_side_says_something_else(one: str, other: str) -> None:
+    assert not joined(one, other)

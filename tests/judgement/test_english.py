@@ -322,3 +322,93 @@ def test_both_may_be_so(one: str, other: str) -> None:
 def test_a_word_that_comes_twice_once_behind_a_preposition() -> None:
     assert not exclude("Ann eats rice and lives on rice.", "Ann eats noodles and lives on noodles and rice.")
     assert points(claims("Ann eats rice and relies on rice.")[0]).given.values
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # converse verbs
+        ("Ada teaches Ben chess.", "Ben learns chess from Ada."),
+        ("Petra lent Goran her drill.", "Goran borrowed Petra's drill."),
+        ("Mara sold Jonas a bike.", "Jonas bought a bike from Mara."),
+        ("Dieter gave the keys to Anke.", "Anke was given the keys by Dieter."),
+        ("Ivo is married to Dana.", "Ivo and Dana are married."),
+        # agent nouns
+        ("Olga is the warehouse team's manager.", "Olga manages the warehouse team."),
+        ("Nadia reports to Henrik.", "Henrik is Nadia's boss."),
+        ("Ben is a non-smoker.", "Ben doesn't smoke."),
+        # deeds as nouns, adverbs
+        ("Sven arrived in Lima on Monday.", "Sven's arrival in Lima was on Monday."),
+        ("Arash speaks Farsi fluently.", "Arash is a fluent speaker of Farsi."),
+        # measures
+        ("The bridge's length is 300 m.", "The bridge is 300 metres long."),
+        # a clause in front, "by" before a time
+        ("When Kofi is tired, he stutters.", "Kofi stutters when he is tired."),
+        ("The report must be submitted by Friday.", "You must submit the report by Friday."),
+        # names that end like a plural
+        ("We use Postgres.", "We use PostgreSQL."),
+    ],
+)
+def test_the_same_from_the_other_side(one: str, other: str) -> None:
+    assert covers(one, other)
+    assert covers(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ada teaches Ben chess.", "Ada learns chess from Ben."),
+        ("Petra lent Goran her drill.", "Petra borrowed Goran's drill."),
+        ("Mara sold Jonas a bike.", "Mara bought a bike for Jonas."),
+        ("Anke was given the keys by Dieter.", "Dieter was given the keys by Anke."),
+        ("Ivo's sister is married to Dana.", "Dana's sister is married to Ivo."),
+        ("Olga manages the team.", "Olga is not the manager of the team."),
+        ("Ann is my teacher.", "I am Ann's teacher."),
+        ("The user is married to Joanna.", "Joanna is married."),
+        ("Kenji's manager is Rosa.", "Kenji manages Rosa."),
+        ("Ben is a heavy smoker.", "Ben is a light smoker."),
+        ("Sven's arrival was on Monday.", "Sven's brother arrived on Monday."),
+        ("Sara sleeps well.", "Sara sleeps."),
+        ("The bridge is 300 metres long.", "The height of the bridge is 300 metres."),
+        ("If Ann calls, she is late.", "If Ann is late, she calls."),
+        ("Because the server is slow, it fails.", "The server is slow because it fails."),
+        ("The report must be submitted by Friday.", "The report must be submitted on Friday."),
+    ],
+)
+def test_the_other_side_says_something_else(one: str, other: str) -> None:
+    assert not covers(one, other)
+    assert not covers(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Yusuf moved to Oslo in 2020.", "Yusuf has lived in Oslo since 2015."),
+        ("Dana joined Acme in 2018.", "Dana has worked at Acme since 2021."),
+        ("Leo quit his job at Acme.", "Leo works at Acme."),
+        ("Kiran moved out of the flat in May.", "Kiran lives in the flat."),
+        ("Dark mode is on by default.", "Dark mode is disabled by default."),
+        ("Ann speaks French well.", "Ann speaks French badly."),
+        ("Pavel speaks fluent Polish.", "Pavel doesn't know any Polish."),
+        ("Olga manages the warehouse team.", "Karl is the manager of the warehouse team."),
+        ("Beatriz is scared of dogs.", "Dogs don't frighten Beatriz in the least."),
+    ],
+)
+def test_what_is_done_excludes_a_state(one: str, other: str) -> None:
+    assert exclude(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Yusuf moved to Oslo in 2020.", "Yusuf has worked in Oslo since 2015."),
+        ("Dana joined Acme in 2018.", "Dana has led Acme since 2021."),
+        ("Leo quit his job at Acme.", "Leo works at Initech."),
+        ("The lamp is on the shelf.", "The lamp is off."),
+        ("Sara sleeps well.", "Sara sings badly."),
+        ("Well, the report is done.", "The report is badly written."),
+        ("Pavel speaks Polish.", "Pavel does not speak German."),
+    ],
+)
+def test_what_is_done_beside_another_state(one: str, other: str) -> None:
+    assert not exclude(one, other)
