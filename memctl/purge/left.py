@@ -13,8 +13,10 @@ from memctl.core.models import Memory
 from memctl.core.text.sentences import sentences
 from memctl.core.text.terms import words
 from memctl.errors import MemctlError
+from memctl.purge.marks import marks
 from memctl.purge.phrases import Phrases, tells
-from memctl.purge.telling import blocks_of_lines, holds_one_of, marks, passages_of_document, passages_of_file
+from memctl.purge.quick_check import holds_one_of
+from memctl.purge.texts import blocks_of_lines, passages_of_document, passages_of_file
 from memctl.storage.files.erasing.erasure import FileChange, Parts
 from memctl.storage.files.layout import UserFolder
 

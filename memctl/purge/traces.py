@@ -11,7 +11,7 @@ from memctl.core.formats import reflections, trash
 from memctl.core.models import Memory
 from memctl.purge.kept import Kept
 from memctl.purge.signs import Signs, Sources, broken_tells, line_tells, message_goes, session_tells, trash_goes
-from memctl.purge.telling import is_document
+from memctl.purge.texts import is_document
 from memctl.storage.files import atomic, layout, transcripts
 from memctl.storage.files.erasing import carrying_out
 from memctl.storage.files.erasing.carrying_out import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS
