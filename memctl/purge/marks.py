@@ -10,18 +10,14 @@ from memctl.core.text.terms import runs, terms
 
 _HIRAGANA = "\u3041-\u309f"
 
-
 _UNSPACED_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 """Thai, Lao, Myanmar and Khmer: alphabetic scripts without spaces between words."""
-
 
 _WINDOW = re.compile(
     f"(?=([{_UNSPACED_WORDS}]{{4}}|[{_HIRAGANA}]{{3}}|[^{_HIRAGANA}{_UNSPACED_WORDS}][^{_UNSPACED_WORDS}]))"
 )
 
-
 _GRAMMAR = frozenset("的了吗呢吧啊呀么着是我你您他她它们这那哪はがをにのでとも")
-
 
 _ENDINGS = frozenset(
     "ました ません します してい ている います という ですか ります "

@@ -10,10 +10,8 @@ from memctl.core.text.terms import folded, runs
 _AT_MOST = 32
 """The most words that a quick check searches for; for more, a thorough check is as fast."""
 
-
 _PIECE = 2_000
 """Characters of a text that are searched at once: most pieces of a long one are ASCII, and take no time."""
-
 
 _UNICODE_ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
 
