@@ -11,7 +11,7 @@ from datetime import datetime
 from memctl.core import kept
 from memctl.core.formats import codec
 from memctl.errors import MemctlError
-from memctl.storage.files import atomic, sessions, transcripts
+from memctl.storage.files import atomic, opening, sessions, transcripts
 from memctl.storage.files.layout import UserFolder
 
 
@@ -32,7 +32,7 @@ def places(folder: UserFolder, paths: Sequence[str] = ()) -> Iterator[Place]:
     """Every line that is not blank; unreadable files are skipped, because the index reports them."""
     for path in paths or transcripts.files(folder):
         try:
-            data = atomic.read(folder.root / path, folder.root) or b""
+            data = opening.read(folder.root / path, folder.root) or b""
         except MemctlError:
             continue
         for number, line in enumerate(data.split(b"\n"), 1):
@@ -103,7 +103,7 @@ def unused_attachments(folder: UserFolder) -> list[str]:
     if not there:
         return []
     texts = [*(folder.root / path for path in transcripts.files(folder)), *sessions.all_files(folder)]
-    named = {name for path in texts for name in _NAMED.findall(atomic.read(path, folder.root) or b"")}
+    named = {name for path in texts for name in _NAMED.findall(opening.read(path, folder.root) or b"")}
     return [name for name in there if name.encode() not in named]
 
 
@@ -111,7 +111,7 @@ def attachment_problem(folder: UserFolder, name: str) -> str:
     """Why an attachment cannot be used; empty if it can."""
     path = folder.root / transcripts.attachment(name)
     try:
-        data = atomic.read(path, folder.root)
+        data = opening.read(path, folder.root)
     except MemctlError as problem:
         return problem.message
     if data is None:
@@ -143,7 +143,7 @@ def finished(folder: UserFolder, before: datetime, *, dry_run: bool = False) -> 
     """
     done = 0
     for path in transcripts.files(folder):
-        if b'"deleted"' not in (atomic.read(folder.root / path, folder.root) or b""):
+        if b'"deleted"' not in (opening.read(folder.root / path, folder.root) or b""):
             continue
         scanned = [*places(folder, [path])]
         old = {p.read.deleted: p.read.deleted_at for p in scanned if p.read and _is_due(p.read, before)}
@@ -165,6 +165,6 @@ def _is_due(line: kept.Line, before: datetime) -> bool:
 
 def _rewrite(folder: UserFolder, path: str, changes: Mapping[int, bytes | None]) -> None:
     """Replace lines by number; None removes a line."""
-    lines = (atomic.read(folder.root / path, folder.root) or b"").split(b"\n")
+    lines = (opening.read(folder.root / path, folder.root) or b"").split(b"\n")
     new = [changes.get(number, line) for number, line in enumerate(lines, 1)]
     atomic.replace(folder.root / path, b"\n".join(line for line in new if line is not None), root=folder.root)

@@ -20,7 +20,7 @@ from memctl.core.formats import codec
 from memctl.core.kept import KeptMessage
 from memctl.core.models import LogLine
 from memctl.errors import NotFoundError
-from memctl.storage.files import atomic, lock
+from memctl.storage.files import atomic, lock, opening
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.transcript_decisions import ensure_private
 
@@ -107,7 +107,7 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LogLine]) -> None:
         StorageError: the file cannot be written.
     """
     full = folder.step(path)
-    data = atomic.read(full, folder.root) or b""
+    data = opening.read(full, folder.root) or b""
     present = {line.strip() for line in data.split(b"\n")}
     going = {each.line for each in lines if not each.added} & present
     if going:
@@ -193,11 +193,11 @@ def read_from(path: Path, offset: int) -> bytes:
         StorageError: it cannot be read.
     """
     try:
-        with open(path, "rb", opener=atomic.regular) as file:
+        with open(path, "rb", opener=opening.regular) as file:
             file.seek(offset)
             return file.read()
     except OSError as problem:
-        raise atomic.unread(problem, path) from None
+        raise opening.unread(problem, path) from None
 
 
 def tail_digest(tail: bytes) -> str:
@@ -212,7 +212,7 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
     """The message at an offset; None if it is gone."""
     full = folder.resolve(path)
     try:
-        with open(full, "rb", opener=atomic.regular) as file:
+        with open(full, "rb", opener=opening.regular) as file:
             file.seek(offset)
             line = next(kept.lines(file.readline()), None)
     except OSError:
@@ -223,7 +223,7 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
 def mentioned(folder: UserFolder, message_ids: Sequence[str]) -> set[str]:
     """The ids with which a line begins, as memctl writes lines: a message, also one without text, or a deletion."""
     starts = {message_id: kept.line({"id": message_id})[:-1] + b"," for message_id in message_ids}
-    texts = (atomic.read(folder.root / path, folder.root) or b"" for path in files(folder) if starts)
+    texts = (opening.read(folder.root / path, folder.root) or b"" for path in files(folder) if starts)
     return {message_id for data in texts for message_id, start in starts.items() if start in data}
 
 
@@ -246,7 +246,7 @@ def read_attachment(folder: UserFolder, digest: str) -> str:
         NotFoundError: it is not on this machine.
         InvalidDataError: the file has another content than was stored.
     """
-    data = atomic.read(folder.resolve(attachment(digest))) if _DIGEST.fullmatch(digest) else None
+    data = opening.read(folder.resolve(attachment(digest))) if _DIGEST.fullmatch(digest) else None
     if data is None:
         raise NotFoundError(f"the attachment {digest!r} is not on this machine", hint="It goes with its message.")
     return attachments.text_of(digest, data)

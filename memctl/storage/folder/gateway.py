@@ -22,7 +22,7 @@ from memctl.core.records import IdMaker
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import record_entry
-from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, replay
+from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, opening, replay
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import embedding, reading, sync
 from memctl.storage.folder.view import FolderView
@@ -124,7 +124,7 @@ class Gateway:
         """Everything that will be written, prepared in memory; None if the file changed meanwhile."""
         texts = {m.memory_id: change.raws.get(m.memory_id) or document.raw_of(m) for m in change.puts}
         known = self.index.records.raws([*texts, *change.removes])
-        data = atomic.read(self.folder.memory_file)
+        data = opening.read(self.folder.memory_file)
         base = self.index.files().get(document.FILE_NAME)
         if (base.stamp if base else None) != (None if data is None else stamp_of(self.folder.memory_file.stat())):
             return None
@@ -249,7 +249,7 @@ class Gateway:
         Returns:
             True if everything had been written after all: then the change succeeded.
         """
-        if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
+        if prepared.content is not None and opening.read(self.folder.memory_file) == prepared.content:
             return True
         for file in prepared.change.texts:
             if replay.read_text(self.folder, file.name) == file.after and file.before != file.after:

@@ -13,7 +13,7 @@ from memctl.core.formats.document import tombstones
 from memctl.errors import InvalidDataError, MemctlError, located
 from memctl.storage.entries.making import message_entries, passage_entries, record_entry, reflection_entry
 from memctl.storage.entries.rows import Entry
-from memctl.storage.files import atomic, journal, transcripts
+from memctl.storage.files import journal, opening, transcripts
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
@@ -38,7 +38,7 @@ def look(
     if not now.readable:
         return None if before and before.stamp == now.stamp else _unreadable(now, before, located(now.problem))
     try:
-        data = atomic.read(folder.resolve(now.path))
+        data = opening.read(folder.resolve(now.path))
     except MemctlError as problem:
         return _unreadable(replace(now, seen_ns=seen), before, problem)
     if data is None:

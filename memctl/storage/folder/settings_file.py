@@ -10,7 +10,7 @@ from typing import Any
 from memctl import config
 from memctl.config import RENAMED, Settings
 from memctl.errors import InvalidDataError, UsageError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import CONFIG_NAME
 
 
@@ -23,7 +23,7 @@ def read(store: Path) -> tuple[Settings, tuple[str, ...]]:
     """
     if store.exists() and not store.is_dir():
         raise UsageError(f"{store} is a file; a store is a folder", hint="Name another with --store or MEMCTL_STORE.")
-    data = atomic.read(store / CONFIG_NAME)
+    data = opening.read(store / CONFIG_NAME)
     if data is None:
         return Settings(), ()
     given = _parse(data)
@@ -90,7 +90,7 @@ def save(store: Path, name: str, value: Any) -> None:
     import json
 
     path = store / CONFIG_NAME
-    before = _text(atomic.read(path) or b"")
+    before = _text(opening.read(path) or b"")
     plain = list(value) if isinstance(value, tuple) else value
     line = f"{name}: {json.dumps(plain, ensure_ascii=False)}"
     pattern = _lines_of(name)
@@ -108,7 +108,7 @@ def remove(store: Path, name: str) -> bool:
         InvalidDataError: the file is not text; the error has the line.
     """
     path = store / CONFIG_NAME
-    before = _text(atomic.read(path) or b"")
+    before = _text(opening.read(path) or b"")
     after = re.sub(_lines_of(name).pattern + r"\n?", "", before, flags=re.MULTILINE)
     if after != before:
         atomic.replace(path, after.encode())

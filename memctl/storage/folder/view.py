@@ -15,7 +15,7 @@ from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
 from memctl.errors import NotFoundError
 from memctl.storage.entries.rows import Row
-from memctl.storage.files import atomic, local_state, replay
+from memctl.storage.files import local_state, opening, replay
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.search import Search
@@ -177,7 +177,7 @@ class FolderView:
     def read(self, name: str) -> bytes | None:
         """See the port; memctl's own files only if this machine's user wrote them."""
         path = path_of(name)
-        data = atomic.read(self.folder.resolve(path), self.folder.root)
+        data = opening.read(self.folder.resolve(path), self.folder.root)
         return data if not path.startswith(PRIVATE) or local_state.is_own(self.folder, path, data) else None
 
     def has_line(self, line: LogLine) -> bool:
