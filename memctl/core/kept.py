@@ -14,17 +14,8 @@ from typing import Any
 
 from memctl.core import times
 from memctl.core.formats.openai import from_openai
-from memctl.core.messages import (
-    SYSTEM,
-    TOOL,
-    Message,
-    is_call,
-    is_result,
-    is_text,
-    output_text,
-    text_block,
-    with_output,
-)
+from memctl.core.message_blocks import is_call, is_result, is_text, output_text, text_block, with_output
+from memctl.core.messages import SYSTEM, TOOL, Message
 from memctl.core.plain_json import as_text
 from memctl.core.recalled import forgets, holds_recalled, without_recalled
 from memctl.errors import InvalidDataError

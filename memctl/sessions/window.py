@@ -12,20 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memctl.core.limits import AUTO, OFFLOAD, SUMMARIZE, Limits
-from memctl.core.messages import (
-    ASSISTANT,
-    SYSTEM,
-    TOOL,
-    USER,
-    Count,
-    Message,
-    is_result,
-    is_text,
-    output_text,
-    summary_message,
-    text_block,
-    with_output,
-)
+from memctl.core.message_blocks import is_result, is_text, output_text, text_block, with_output
+from memctl.core.messages import ASSISTANT, SYSTEM, TOOL, USER, Count, Message, summary_message
 
 Summarize = Callable[[str, Sequence[Message], int], str]
 """Returns a new summary, from the previous one, the evicted messages and a budget of tokens; empty for none."""
