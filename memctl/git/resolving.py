@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memctl.core import json_merge as merge_values
-from memctl.core import kept
-from memctl.core.formats import codec, document
+from memctl.core.formats import codec, document, transcript_lines
 from memctl.errors import InvalidDataError
 from memctl.git import merging, process, queries
 from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, opening, transcripts
@@ -94,7 +93,7 @@ def _resolve_file(folder: UserFolder, name: str) -> str:
 
 def _merged_log(folder: UserFolder, name: str, has_markers: bytes) -> bytes:
     base, ours, theirs, _ = _sides(folder.root, name, has_markers)
-    return (merge_transcripts.merged if kept.is_transcript(name) else merge_texts.log)(base, ours, theirs)
+    return (merge_transcripts.merged if transcript_lines.is_transcript(name) else merge_texts.log)(base, ours, theirs)
 
 
 def _merged_memories(folder: UserFolder, has_markers: bytes) -> bytes:

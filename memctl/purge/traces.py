@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from memctl.core import attachments, kept, mentions
-from memctl.core.formats import reflections, trash
+from memctl.core import attachments, mentions
+from memctl.core.formats import reflections, transcript_lines, trash
 from memctl.core.models import Memory
 from memctl.purge.kept import Kept
 from memctl.purge.signs import Signs, Sources, broken_tells, line_tells, message_goes, session_tells, trash_goes
@@ -153,7 +153,7 @@ def _said(traces: Traces, gone: Sequence[Memory]) -> Iterator[str]:
     going: list[str] = []
     staying: set[str] = set()
     for path in transcripts.files(traces.folder):
-        for line in kept.lines(traces.read(traces.folder.root / path)):
+        for line in transcript_lines.lines(traces.read(traces.folder.root / path)):
             if line is None or line.message is None:
                 continue
             text = transcripts.full(traces.folder, line.message).text

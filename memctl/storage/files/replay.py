@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memctl.core import kept
-from memctl.core.formats import codec, document
+from memctl.core.formats import codec, document, transcript_lines
 from memctl.core.models import LogLine
 from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError
@@ -129,7 +128,7 @@ def write_lines(folder: UserFolder, lines: Sequence[LogLine]) -> None:
     """Add lines to logs, or remove them; those of a transcript all at once, under the transcripts' lock."""
     for path in dict.fromkeys(line.log for line in lines):
         of_path = [line for line in lines if line.log == path]
-        if kept.is_transcript(path):
+        if transcript_lines.is_transcript(path):
             with transcripts.locked(folder, timeout=TRANSCRIPT_TIMEOUT):
                 transcripts.edit(folder, path, of_path)
         else:
@@ -143,7 +142,7 @@ TRANSCRIPT_TIMEOUT = 10.0
 
 def _clear_torn(folder: UserFolder, line: LogLine) -> None:
     """Remove a torn write of a line that was not added."""
-    if line.added and not kept.is_transcript(line.log):  # in a transcript, the next writer removes it
+    if line.added and not transcript_lines.is_transcript(line.log):  # in a transcript, the next writer removes it
         write_line(folder, replace(line, added=False))
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memctl.core import kept
-from memctl.core.formats import codec
+from memctl.core.formats import codec, transcript_lines
 from memctl.errors import MemctlError
 from memctl.storage.files import atomic, opening, sessions, transcripts
 from memctl.storage.files.layout import UserFolder
@@ -22,7 +21,7 @@ class Place:
     path: str
     number: int
     raw: bytes
-    read: kept.Line | None
+    read: transcript_lines.Line | None
 
     def __str__(self) -> str:
         return f"{self.path}:{self.number}"
@@ -37,7 +36,7 @@ def places(folder: UserFolder, paths: Sequence[str] = ()) -> Iterator[Place]:
             continue
         for number, line in enumerate(data.split(b"\n"), 1):
             if raw := line.strip():
-                yield Place(path, number, raw, next(kept.lines(raw), None))
+                yield Place(path, number, raw, next(transcript_lines.lines(raw), None))
 
 
 @dataclass(frozen=True)
@@ -152,14 +151,14 @@ def finished(folder: UserFolder, before: datetime, *, dry_run: bool = False) -> 
             if place.read and place.read.message and place.read.message.message_id in old:
                 changes[place.number] = None
             elif place.read and (at := old.get(place.read.deleted)):
-                changes[place.number] = kept.deletion(place.read.deleted, at, final=True)
+                changes[place.number] = transcript_lines.deletion(place.read.deleted, at, final=True)
         done += len(old)
         if changes and not dry_run:
             _rewrite(folder, path, changes)
     return done
 
 
-def _is_due(line: kept.Line, before: datetime) -> bool:
+def _is_due(line: transcript_lines.Line, before: datetime) -> bool:
     return bool(line.deleted) and not line.final and line.deleted_at is not None and line.deleted_at <= before
 
 

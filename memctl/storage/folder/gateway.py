@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from memctl.core import kept, operations, records, times
-from memctl.core.formats import document
+from memctl.core import operations, records, times
+from memctl.core.formats import document, transcript_lines
 from memctl.core.models import Change, TextEdit
 from memctl.core.operations import Operation, TextStep
 from memctl.core.records import IdMaker
@@ -263,7 +263,7 @@ class Gateway:
         try:
             if prepared.content is not None and prepared.clean:
                 self._index_memory(prepared, prepared.content)
-            transcribed = any(kept.is_transcript(line.log) for line in prepared.change.lines)
+            transcribed = any(transcript_lines.is_transcript(line.log) for line in prepared.change.lines)
             if prepared.change.texts or transcribed or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
             journal.trim(self.folder, self.log_limit)  # not earlier: an index that is behind needs the log

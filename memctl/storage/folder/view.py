@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from memctl.core import kept, records
-from memctl.core.formats import codec, document, knowledge, reflections, trash
+from memctl.core import records
+from memctl.core.formats import codec, document, knowledge, reflections, transcript_lines, trash
 from memctl.core.models import MEMORIES, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
@@ -139,7 +139,7 @@ class FolderView:
     def deletions(self, message_ids: Iterable[str], now: datetime) -> tuple[LogLine, ...]:
         rows = {message_id: self.index.message(message_id) for message_id in message_ids}
         return tuple(
-            LogLine(path, kept.deletion(message_id, now))
+            LogLine(path, transcript_lines.deletion(message_id, now))
             for message_id, parts in rows.items()
             for path in dict.fromkeys(row.path for row in parts)
         )
