@@ -1,4 +1,4 @@
-"""A message as stored in a transcript: one JSON object on one line. Pure functions."""
+"""A message as stored in a transcript: which messages are kept, and in what form. Pure functions."""
 
 from __future__ import annotations
 
