@@ -16,7 +16,7 @@ from memctl.reflections.writing import Written, written
 from memctl.sessions.summary import content_words
 from memctl.storage.ports.view import View
 from memctl.tasks.episodes import SOURCE, approach_of
-from memctl.tasks.rules import FAILURE, Task
+from memctl.tasks.models import FAILURE, Task
 
 WORKED, AVOID = "worked", "avoid"
 STRATEGY_TAG = "task_strategy"
