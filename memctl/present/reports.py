@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
     from memctl.evaluation.metrics import Judgement
-    from memctl.evaluation.service import Answered, Evaluation, Figures
+    from memctl.evaluation.results import Answered, Evaluation, Figures
     from memctl.extraction.proposals import Extracted, ExtractReport
     from memctl.reflections.service import Reflected
     from memctl.sessions.learning import Learned
