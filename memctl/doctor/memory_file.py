@@ -12,7 +12,8 @@ from memctl.core import kinds
 from memctl.core.formats import document, reflections
 from memctl.core.formats.document import RawRecord, tombstones
 from memctl.core.models import LAYER_RECORD, LAYERS, Memory, Problem
-from memctl.core.sensitive import ALLOW, Place
+from memctl.core.sensitive import ALLOW
+from memctl.core.sensitive_files import Place
 from memctl.core.text.shortening import cut
 from memctl.doctor import codes, record_ids, renamed, user_name
 from memctl.doctor.dates import Dates
