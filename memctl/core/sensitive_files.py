@@ -16,6 +16,20 @@ _ESCAPES = r'\\[nrt"\\/]'
 _JSON = (".json", ".jsonl")
 
 
+class Place(NamedTuple):
+    """Where a secret is in a file. Line and column count from 1; line 0 means that the file could not be searched."""
+
+    path: str
+    line: int
+    column: int
+    kind: str
+
+    def __str__(self) -> str:
+        if not self.line:
+            return f"{self.path}: {self.kind}"
+        return f"{self.path}:{self.line}:{self.column}: looks like {self.kind}"
+
+
 def in_files(paths: Iterable[str | Path]) -> list[Place]:
     """Likely secrets in files, in their order: for `doctor` and for the git hook.
 
@@ -49,17 +63,3 @@ def in_text(text: str, path: str) -> list[Place]:
         column = secret.start - text.rfind("\n", 0, secret.start)
         places.append(Place(path, line, column, secret.kind))
     return places
-
-
-class Place(NamedTuple):
-    """Where a secret is in a file. Line and column count from 1; line 0 means that the file could not be searched."""
-
-    path: str
-    line: int
-    column: int
-    kind: str
-
-    def __str__(self) -> str:
-        if not self.line:
-            return f"{self.path}: {self.kind}"
-        return f"{self.path}:{self.line}:{self.column}: looks like {self.kind}"
