@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from memctl import config
+from memctl import config_values
 from memctl.config import Settings
 from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError
 from memctl.storage.files import users
@@ -254,7 +254,7 @@ class DatabaseStore:
     def read_settings(self) -> tuple[Settings, tuple[str, ...]]:
         from memctl.storage.postgres import store
 
-        return config.of_values(store.settings(self.connections), "the store"), ()
+        return config_values.of_values(store.settings(self.connections), "the store"), ()
 
     def save_setting(self, name: str, value: Any) -> None:
         from memctl.storage.postgres import store

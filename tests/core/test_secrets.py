@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.secrets import FORMS, SENTENCES, ordinary_texts, secret_texts
-from memctl import Memory, MemoryStore, config
+from memctl import Memory, MemoryStore, config, config_values
 from memctl.agent.memory import AgentMemory
 from memctl.core import sensitive, sensitive_files
 from memctl.core.models import Change, LogLine, TextEdit
@@ -483,17 +483,17 @@ def test_ordinary_text_compiles_no_rule() -> None:
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "DEEPSEEK_API_KEY", "A_API_KEY"])
 def test_variables_a_store_may_name(name: str) -> None:
-    assert config.check("llm_key_variable", name) == name
+    assert config_values.check("llm_key_variable", name) == name
 
 
 @pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "HOME", "GITHUB_TOKEN", "my_API_KEY", "", "X_API_KEY\n"])
 def test_variables_a_store_may_not_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for setting in ("llm_key_variable", "model_key_variable"):
         with pytest.raises(InvalidDataError):
-            config.check(setting, name)
+            config_values.check(setting, name)
     if name.isupper() and name.isidentifier():
         monkeypatch.setenv("MEMCTL_KEY_VARIABLES", f"OTHER,{name}")
-        assert config.check("llm_key_variable", name) == name
+        assert config_values.check("llm_key_variable", name) == name
 
 
 def test_the_error_says_what_to_do(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memctl import config
-from memctl.config import RENAMED, Settings
+from memctl import config_values
+from memctl.config import Settings
+from memctl.config_values import RENAMED
 from memctl.errors import InvalidDataError, UsageError
 from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import CONFIG_NAME
@@ -37,7 +38,7 @@ def read(store: Path) -> tuple[Settings, tuple[str, ...]]:
 def _checked(name: str, value: Any, data: bytes) -> Any:
     """As `config.check`; the error has the line."""
     try:
-        return config.check(name, value)
+        return config_values.check(name, value)
     except InvalidDataError as problem:
         line = _line_of(name, data)
         raise InvalidDataError(problem.reason, path=CONFIG_NAME, line=line, hint=problem.hint) from None
