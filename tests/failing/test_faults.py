@@ -38,7 +38,7 @@ from conftest import (
     write_by_hand,
 )
 
-from memctl import MemoryStore, open_store, stores
+from memctl import MemoryStore, chosen_store, open_store
 from memctl.core import json_merge as merge_values
 from memctl.core import records
 from memctl.core.models import Change, Filters, Memory, Query, TextEdit
@@ -102,7 +102,7 @@ def test_the_guard_keeps_tests_away_from_home() -> None:
     places = [
         Path.home(),
         Path("~/.memctl").expanduser(),
-        stores.find_store(None, os.environ),
+        chosen_store.find_store(None, os.environ),
         layout.cache_directory(os.environ),
     ]
     assert all(place.resolve().is_relative_to(temporary) for place in places)
