@@ -45,7 +45,7 @@ from memctl.present import plain
 from memctl.reflections import extractive
 from memctl.retrieval import cues as question_cues
 from memctl.retrieval import route
-from memctl.sessions import summary, topics, window
+from memctl.sessions import compaction_rules, summary, topics
 from memctl.storage.entries import cues
 from memctl.storage.files import merge, merge_texts
 from memctl.strategies import failures, records
@@ -198,7 +198,7 @@ def _compacted(text: str) -> object:
     limits = Limits(tokens=200, messages=10, turns=5)
     summarize = partial(_summarized, limits)
     conversation = _conversation(text)
-    return window.compact(
+    return compaction_rules.compact(
         conversation, limits, "summarize", tokens.estimate, summarize, lambda t: "ref", iter(map(str, counting()))
     )
 
