@@ -1,7 +1,7 @@
-"""Compacting a window: which messages stay, which are evicted, and the summary that replaces them. Pure functions.
+"""Compacting a window, as a pure function: what is evicted, cut or merged, and the summary that replaces it.
 
-System messages, the user's first and last message and the last messages always stay; a tool call and its result stay
-or leave together. Nothing is lost: evicted messages are returned for the queue, cut texts for offloading."""
+Nothing is lost: evicted messages are returned for the queue, cut texts for offloading.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from memctl.core.limits import AUTO, OFFLOAD, SUMMARIZE, Limits
 from memctl.core.message_blocks import is_text, text_block
-from memctl.core.messages import ASSISTANT, SYSTEM, TOOL, Count, Message, summary_message
-from memctl.sessions.shortening import Offload, shortened_output, shortened_texts
+from memctl.core.messages import SYSTEM, Count, Message, summary_message
+from memctl.sessions.shortening import Offload, is_acknowledgement, is_error, shortened_output, shortened_texts
 from memctl.sessions.window import Size, is_over, protected, size, units, within
 
 Summarize = Callable[[str, Sequence[Message], int], str]
@@ -19,8 +19,6 @@ Summarize = Callable[[str, Sequence[Message], int], str]
 
 LEAST_SUMMARIZED = 60
 """Fewer tokens than this are not summarized, as a third of so little says nothing."""
-
-_ERROR_WORDS = ("error", "exception", "traceback", "failed", "错误", "报错", "失败", "异常")
 
 
 @dataclass(frozen=True)
@@ -134,8 +132,8 @@ class _Work:
         errors: set[str] = set()
         dropped: list[int] = []
         for at, message in enumerate(self.messages):
-            repeated = _is_error(message) and message.full_text in errors
-            errors |= {message.full_text} if _is_error(message) else set()
+            repeated = is_error(message) and message.full_text in errors
+            errors |= {message.full_text} if is_error(message) else set()
             spare = repeated or is_acknowledgement(message, self.limits.acknowledgement_characters)
             if at in free and spare and not message.pairs:
                 dropped.append(at)
@@ -267,17 +265,6 @@ class _Work:
             self._cut_middles(times * self.limits.output_characters)
         if not self.fits(1.0):
             self._keep([at for at, message in enumerate(self.messages) if not message.is_summary])
-
-
-def is_acknowledgement(message: Message, characters: int) -> bool:
-    """Whether a message is only the assistant's "OK"."""
-    bare = message.role == ASSISTANT and not message.is_summary and all(map(is_text, message.blocks))
-    return bare and len(message.text.strip()) < characters
-
-
-def _is_error(message: Message) -> bool:
-    text = message.full_text.lower()
-    return message.role in (TOOL, ASSISTANT) and any(word in text for word in _ERROR_WORDS)
 
 
 def _mergeable(one: Message, other: Message) -> bool:

@@ -1,4 +1,4 @@
-"""Shortening one message of a window: long texts and output are cut, with a reference to the full text."""
+"""Rules on one message of a window: what can be spared, and cutting long texts, with a reference to the full text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memctl.core.message_blocks import is_result, is_text, output_text, with_output
-from memctl.core.messages import TOOL, Message
+from memctl.core.messages import ASSISTANT, TOOL, Message
 
 Offload = Callable[[str], str]
 """Returns the reference under which the full text of a cut text will be stored."""
@@ -65,3 +65,17 @@ def _cut(text: str, characters: int, offload: Offload, ends: bool) -> str:
     tail = characters // 2 if ends else 0
     last = f"...\n{text[-tail:]}" if tail else ""
     return f"{text[: characters - tail]}{mark}{offload(text)}]{last}"
+
+
+_ERROR_WORDS = ("error", "exception", "traceback", "failed", "错误", "报错", "失败", "异常")
+
+
+def is_acknowledgement(message: Message, characters: int) -> bool:
+    """Whether a message is only the assistant's "OK"."""
+    bare = message.role == ASSISTANT and not message.is_summary and all(map(is_text, message.blocks))
+    return bare and len(message.text.strip()) < characters
+
+
+def is_error(message: Message) -> bool:
+    text = message.full_text.lower()
+    return message.role in (TOOL, ASSISTANT) and any(word in text for word in _ERROR_WORDS)

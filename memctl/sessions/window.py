@@ -1,4 +1,8 @@
-"""The window of a conversation: its size, its limits, and which of its messages belong together or always stay."""
+"""The window of a conversation: its size, its limits, and which of its messages stay or leave together.
+
+System messages, the user's first and last message and the last messages always stay; a tool call and its result stay
+or leave together.
+"""
 
 from __future__ import annotations
 
