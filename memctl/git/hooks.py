@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from memctl.core import sensitive_files
-from memctl.core.formats import document, reflections
+from memctl.core.formats import document, file_text, reflections
 from memctl.errors import InvalidDataError, RefusedError, StorageError
 from memctl.git import process, queries
 from memctl.git.installation import CHECK, DRIVER, is_own_hook
@@ -82,7 +82,7 @@ def _other_file_problems(tree: Tree, name: str) -> Iterator[str]:
 def _memory_file_problems(tree: Tree, name: str) -> Iterator[str]:
     data = tree.git("cat-file", "blob", f":{name}").stdout
     text = data.decode("utf-8", "replace")
-    if line := document.conflict_line(text):
+    if line := file_text.conflict_line(text):
         yield f"{name}:{line}: has git conflict markers"
         return
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memctl.core import json_merge as merge_values
-from memctl.core.formats import codec, document, transcript_lines
+from memctl.core.formats import codec, document, file_text, transcript_lines
 from memctl.errors import InvalidDataError
 from memctl.git import merging, process, queries
 from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, opening, transcripts
@@ -28,14 +28,14 @@ def unresolved_ids(data: bytes) -> list[str]:
 
 def has_markers(folder: UserFolder) -> bool:
     """Whether memory.json has conflict markers of git."""
-    return document.conflict_line((opening.read(folder.memory_file) or b"").decode("utf-8", "replace")) > 0
+    return file_text.conflict_line((opening.read(folder.memory_file) or b"").decode("utf-8", "replace")) > 0
 
 
 def markers_in(folder: UserFolder, names: Iterable[str]) -> Iterator[str]:
     """The positions (file and line) of conflict markers in these files of the folder."""
     for name in dict.fromkeys(names):
         text = (opening.read(folder.root / name) or b"").decode("utf-8", "replace")
-        if line := document.conflict_line(text):
+        if line := file_text.conflict_line(text):
             yield f"{name}:{line}"
 
 
@@ -82,7 +82,7 @@ def resolve(folder: UserFolder, *, timeout: float = 5.0) -> Resolved:
 def _resolve_file(folder: UserFolder, name: str) -> str:
     """Merge the sides in a file with markers. Returns the path of the backup copy; empty if it has no markers."""
     data = opening.read(folder.root / name, folder.root)
-    if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
+    if data is None or not file_text.conflict_line(data.decode("utf-8", "replace")):
         return ""
     merged = _merged_memories(folder, data) if name == document.FILE_NAME else _merged_log(folder, name, data)
     copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{Path(name).suffix}"
