@@ -36,7 +36,7 @@ def read(store: Path) -> tuple[Settings, tuple[str, ...]]:
 
 
 def _checked(name: str, value: Any, data: bytes) -> Any:
-    """As `config.check`; the error has the line."""
+    """As `config_values.check`; the error has the line."""
     try:
         return config_values.check(name, value)
     except InvalidDataError as problem:
