@@ -24,7 +24,7 @@ from math import log
 from memctl.conflicts import contradictions
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
-from memctl.core import dates, messages, recalled, redaction, sensitive, times
+from memctl.core import dates, messages, recalled, redaction, sensitive, sensitive_files, times
 from memctl.core.formats import document, knowledge, openai, reflections, safe_yaml, trash
 from memctl.core.formats import sessions as sessions_form
 from memctl.core.limits import Limits
@@ -45,7 +45,7 @@ from memctl.present import plain
 from memctl.reflections import extractive
 from memctl.retrieval import cues as question_cues
 from memctl.retrieval import route
-from memctl.sessions import summary, topics, window
+from memctl.sessions import compaction_rules, summary, topics
 from memctl.storage.entries import cues
 from memctl.storage.files import merge, merge_texts
 from memctl.strategies import failures, records
@@ -198,7 +198,7 @@ def _compacted(text: str) -> object:
     limits = Limits(tokens=200, messages=10, turns=5)
     summarize = partial(_summarized, limits)
     conversation = _conversation(text)
-    return window.compact(
+    return compaction_rules.compact(
         conversation, limits, "summarize", tokens.estimate, summarize, lambda t: "ref", iter(map(str, counting()))
     )
 
@@ -270,7 +270,7 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "secrets": sensitive.secrets_in,
     "secrets, cautiously": lambda text: sensitive.secrets_in(text, cautious=True),
     "masked secrets": sensitive.masked,
-    "places of secrets": lambda text: sensitive.in_text(text, "a.json"),
+    "places of secrets": lambda text: sensitive_files.in_text(text, "a.json"),
     "secrets in a value": lambda text: list(sensitive.in_value({"a": [text]})),
     "redacted arguments": lambda text: redaction.redacted({"a": text, "b": [text]}),
     "redacted text": redaction.redacted_text,

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memctl import chosen_models, config, stores
+from memctl import chosen_models, chosen_store, config
 from memctl.errors import RefusedError, StorageError
 from memctl.providers.base import Embedder
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
@@ -56,11 +56,11 @@ def open_store(
         DatabaseError: the database cannot be reached.
         RefusedError: the memories are not shared with the reader.
     """
-    place = stores.named(store, environment)
+    place = chosen_store.named(store, environment)
     if create and isinstance(place, DatabaseStore) and not place.exists():
-        place.create_user(user or environment.get(stores.USER_VARIABLE) or "me")
+        place.create_user(user or environment.get(chosen_store.USER_VARIABLE) or "me")
     settings, notes = trusted_settings(place, environment)
-    name = user or environment.get(stores.USER_VARIABLE) or _user_here(place) or settings.user
+    name = user or environment.get(chosen_store.USER_VARIABLE) or _user_here(place) or settings.user
     embedder, problem = chosen_models.load_embedder(settings, environment)
     storage: Storage
     if isinstance(place, DatabaseStore):
@@ -82,7 +82,7 @@ def open_store(
 
 
 def _folder_of(place: FolderStore, name: str) -> UserFolder:
-    return UserFolder(place.root / stores.chosen_user(place, name))
+    return UserFolder(place.root / chosen_store.chosen_user(place, name))
 
 
 def _created(place: DatabaseStore, name: str) -> str:
@@ -123,7 +123,7 @@ def _in_database(
     reader = reader if reader != name else ""
     if reader:
         database.need_share(pool, name, reader)
-    db = Database(pool, stores.chosen_user(place, name), reader=reader, lock_timeout=settings.lock_timeout)
+    db = Database(pool, chosen_store.chosen_user(place, name), reader=reader, lock_timeout=settings.lock_timeout)
     return PostgresStorage(db, embedder, log_limit=int(settings.log_limit_mb * MEGABYTE))
 
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from memctl.core.limits import DECAY_POLICIES, HALF_LIFE, RANKINGS, RELEVANCE
 from memctl.core.limits import POLICIES as WINDOW_POLICIES
 from memctl.core.models import CATEGORIES
-from memctl.core.names import check_user_name
 from memctl.core.sensitive import ALLOW, REFUSE
 from memctl.core.sensitive import POLICIES as SECRET_POLICIES
-from memctl.errors import InvalidDataError, UsageError
 
 RERANKED = QUERY, CONTEXT = "query", "context"
 """What a reranker may reorder."""
-
-KEY_ENDING, KEY_VARIABLES = "_API_KEY", "MEMCTL_KEY_VARIABLES"
-"""Settings may name environment variables with this ending, and those that the second variable lists."""
 
 
 @dataclass(frozen=True)
@@ -244,138 +237,7 @@ class Settings:
     )
 
 
-RENAMED = {
-    "consolidate_likeness": "consolidate_similarity",
-    "consolidate_skill_likeness": "consolidate_skill_similarity",
-}
-"""Old names of settings, which a store may still use."""
-
-
-def of_values(given: Mapping[str, Any], place: str) -> Settings:
-    """The settings with these values; the defaults for the rest.
-
-    Args:
-        place: where they are stored, for the error.
-
-    Raises:
-        InvalidDataError: a value is not allowed.
-    """
-    try:
-        return Settings(**{RENAMED.get(name, name): check(RENAMED.get(name, name), given[name]) for name in given})
-    except InvalidDataError as problem:
-        raise InvalidDataError(f"{place}: {problem.reason}", hint=problem.hint) from None
-
-
 def risks(settings: Settings) -> dict[str, str]:
     """The settings whose values the user must trust first, and what these values do."""
     risky = {f.name: f.metadata["risk"] for f in fields(Settings) if f.metadata["risk"]}
     return {name: risk.does for name, risk in risky.items() if risk.risky(getattr(settings, name))}
-
-
-def check(name: str, value: Any) -> Any:
-    """A setting's value, converted to the type of its default.
-
-    Raises:
-        InvalidDataError: no such setting, a wrong type, or a value that is not allowed.
-    """
-    known = {f.name: f for f in fields(Settings)}
-    if name not in known:
-        raise InvalidDataError(f"there is no setting {name!r}", hint=near(name))
-    expected = getattr(Settings(), name)
-    choices = known[name].metadata["choices"]
-    converted = _convert(value, expected, may_be_empty=bool(choices))
-    if converted is None:
-        kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of names"}
-        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {value!r}")
-    low, high = known[name].metadata["low"], known[name].metadata["high"]
-    if low is not None and not low <= converted <= high:
-        raise InvalidDataError(f"{name} must be between {low:g} and {high:g}, found {value!r}")
-    chosen = converted if isinstance(converted, tuple) else (converted,)
-    if choices and (unknown := [item for item in chosen if item not in choices]):
-        raise InvalidDataError(f"{name}: there is no {unknown[0]!r}; choose from {', '.join(choices)}")
-    if reason := _unusable(name, converted):
-        raise InvalidDataError(f"{name}: {reason}")
-    return converted
-
-
-def _unusable(name: str, value: Any) -> str:
-    """Why a value of the right type is not allowed; empty if it is."""
-    if any(0xD800 <= ord(c) <= 0xDFFF or ord(c) < 32 for c in str(value)):
-        return "holds characters that are not text"
-    if name == "user" and value:
-        try:
-            check_user_name(value)
-        except UsageError as problem:
-            return problem.message
-    kind, _, model = str(value).partition(":")
-    if name == "model" and value not in ("builtin", "none") and not (kind in ("fastembed", "openai") and model):
-        return f"there is no model {value!r}; choose builtin, none, fastembed:MODEL or openai:MODEL"
-    if name == "llm" and value != "none" and not (kind == "openai" and model):
-        return f"there is no language model {value!r}; choose none or openai:MODEL"
-    if name == "rerank" and "://" in value:
-        return "names a kind of reranker; set rerank_url to the address, and rerank to `server` or `server:MODEL`"
-    if name == "rerank" and value not in ("none", "server") and not (kind in ("fastembed", "server") and model):
-        return f"there is no reranker {value!r}; choose none, fastembed:MODEL, server or server:MODEL"
-    if name.endswith("_key_variable") and not _may_hold_key(value):
-        return (
-            f"{value!r} is not allowed: the name must end in {KEY_ENDING}, "
-            f"or be listed in {KEY_VARIABLES} in your environment"
-        )
-    return ""
-
-
-def _may_hold_key(variable: str) -> bool:
-    """Whether settings may name this variable. A stranger's store must not send arbitrary variables."""
-    allowed = os.environ.get(KEY_VARIABLES, "").replace(",", " ").split()
-    return bool(re.fullmatch(rf"[A-Z][A-Z0-9_]*{KEY_ENDING}", variable)) or variable in allowed
-
-
-def _convert(value: Any, expected: Any, may_be_empty: bool) -> Any:
-    if isinstance(expected, tuple):
-        filled = isinstance(value, list | tuple) and (value or may_be_empty)
-        good = filled and all(isinstance(item, str) and item for item in value)
-        return tuple(value) if good else None
-    if isinstance(expected, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    return value if type(value) is type(expected) else None
-
-
-def near(name: str) -> str:
-    """A hint for a mistyped setting."""
-    from difflib import get_close_matches
-
-    if name in RENAMED:
-        return f"It is now called {RENAMED[name]}."
-    names = get_close_matches(name, [f.name for f in fields(Settings)], 3)
-    return f"Did you mean {' or '.join(names)}?" if names else "`memctl config` lists all settings."
-
-
-def default(name: str) -> Any:
-    """The default value of a setting.
-
-    Raises:
-        UsageError: no such setting.
-    """
-    if name not in {f.name for f in fields(Settings)}:
-        raise UsageError(f"there is no setting {name!r}", hint=near(name))
-    return getattr(Settings(), name)
-
-
-def parse_value(name: str, text: str) -> Any:
-    """A value as typed on the command line, where commas separate the items of a list.
-
-    Raises:
-        UsageError: no such setting, or a value that is not allowed.
-    """
-    expected = default(name)
-    readers: dict[type, Any] = {
-        int: int,
-        float: float,
-        tuple: lambda t: tuple(filter(None, (p.strip() for p in t.split(",")))),
-    }
-    try:
-        return check(name, readers.get(type(expected), str)(text))
-    except ValueError:
-        raise UsageError(f"{name} must be a number, found {text!r}") from None
-    except InvalidDataError as problem:
-        raise UsageError(problem.reason, hint=problem.hint) from None

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 from memctl.errors import ProviderError, UntrustedError
 from memctl.providers import http
 from memctl.providers.http import is_local as is_local
-from memctl.storage.files import atomic, lock
+from memctl.storage.files import atomic, lock, opening
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def listed(environment: Mapping[str, str]) -> list[Server]:
         ProviderError: the file is malformed; it does not count as empty.
     """
     path = place(environment)
-    data = atomic.read_given(path)
+    data = opening.read_given(path)
     try:
         return [Server(str(address), str(variable)) for address, variable in json.loads(data)] if data else []
     except (ValueError, TypeError, RecursionError):
@@ -131,7 +131,7 @@ def values(environment: Mapping[str, str]) -> list[Value]:
         ProviderError: the file is malformed.
     """
     path = _values_place(environment)
-    data = atomic.read_given(path)
+    data = opening.read_given(path)
     try:
         return [Value(*map(str, item)) for item in json.loads(data)] if data else []
     except (ValueError, TypeError, RecursionError):

@@ -25,7 +25,7 @@ os.environ["TYPER_USE_RICH"] = "0"
 
 import typer  # noqa: E402
 
-from memctl import stores  # noqa: E402
+from memctl import chosen_store  # noqa: E402
 from memctl.cli.app import command as whole_command  # noqa: E402
 from memctl.config import Settings  # noqa: E402
 from memctl.core import times  # noqa: E402
@@ -149,8 +149,8 @@ def _shown(default: object) -> str:
 
 
 VARIABLES = {
-    stores.STORE_VARIABLE: "The store's folder, where `--store` is not given.",
-    stores.USER_VARIABLE: "The user, where `--user` is not given.",
+    chosen_store.STORE_VARIABLE: "The store's folder, where `--store` is not given.",
+    chosen_store.USER_VARIABLE: "The user, where `--user` is not given.",
     times.NOW_VARIABLE: "The present time, for reproducible demonstrations, in any form that memctl reads.",
     "MEMCTL_MCP_TOKEN": "The token that clients of `memctl mcp --http` must show; a new one each time otherwise.",
     signing.KEY_VARIABLE: "The file of the key that signs local state; `memctl/key` in the state folder otherwise.",

@@ -26,7 +26,7 @@ from memctl.core.models import LogLine, Memory
 from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
-from memctl.storage.files import atomic, journal, local_state, queue, receipts, replay, signing, watermark
+from memctl.storage.files import atomic, journal, local_state, opening, queue, receipts, replay, signing, watermark
 from memctl.storage.files import sessions as session_files
 from memctl.storage.files.layout import COUNTED, TRASH, path_of
 from memctl.storage.index import database
@@ -149,7 +149,7 @@ def test_no_step_goes_through_a_link(tmp_path: Path) -> None:
         with pytest.raises(StorageError):
             act()
     (elsewhere / "file.md").write_text("theirs")
-    for act in (lambda: atomic.read(inside, root), lambda: atomic.remove(inside, root)):
+    for act in (lambda: opening.read(inside, root), lambda: atomic.remove(inside, root)):
         with pytest.raises(StorageError):
             act()
     assert [path.read_text() for path in elsewhere.iterdir()] == ["theirs"]

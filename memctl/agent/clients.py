@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 
 NAME = "memctl"
 """The server's name in every client."""
@@ -112,7 +112,7 @@ def edit(client: str, path: Path, server: Mapping[str, Any]) -> Edit:
         RefusedError: it keeps the servers in a form that memctl does not edit.
         StorageError: it cannot be read.
     """
-    data = atomic.read_given(path)
+    data = opening.read_given(path)
     try:
         before = None if data is None else data.decode("utf-8")
     except UnicodeDecodeError:
@@ -134,7 +134,7 @@ def write(change: Edit, now: datetime) -> Path | None:
         StorageError: it cannot be written; nothing was changed.
     """
     real = change.path.resolve()  # such files are often links
-    data = atomic.read_given(real)
+    data = opening.read_given(real)
     if data != (None if change.before is None else change.before.encode()):
         raise RefusedError(f"{change.path} has just been changed by another program", hint="Run the command again.")
     backup = None

@@ -31,7 +31,7 @@ from memctl.sessions.service import Ended
 from memctl.sessions.stored import MAIN
 from memctl.store import MemoryStore
 from memctl.tasks.closing import Closed
-from memctl.tasks.rules import Task
+from memctl.tasks.models import Task
 from memctl.tasks.service import Stepped
 
 T = TypeVar("T")

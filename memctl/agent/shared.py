@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from heapq import merge
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,13 +19,11 @@ from memctl.core.models import (
     LAYER_DOCUMENT,
     MEMORIES,
     Hit,
-    IndexState,
     Memory,
     Owned,
     Query,
     QueryResult,
     Reflection,
-    Reranking,
     Route,
 )
 from memctl.core.selection import Selection
@@ -39,12 +36,10 @@ from memctl.store import MemoryStore
 if TYPE_CHECKING:
     from memctl.context.pack import ContextPack
     from memctl.strategies.advice import Advice
+from memctl.agent.shared_results import by_relevance, cost, merged, named, state
 
 OTHERS_ASKED = 10
 """The most hits from other users that a context considers."""
-
-_WORST = ("fresh", "pending", "stale")
-"""States of an index, best first."""
 
 
 class Shared:
@@ -173,16 +168,16 @@ class Shared:
             user: [each.query(part, now=now, strict=strict, receipt=False) for part in _shown_to(self.own, each, query)]
             for user, each in chosen.items()
         }
-        hits = merged(self.own.user, {user: _by_relevance(some) for user, some in answers.items()}, query.top)
+        hits = merged(self.own.user, {user: by_relevance(some) for user, some in answers.items()}, query.top)
         parts = [(user, answer) for user, some in answers.items() for answer in some]
         return QueryResult(
             query,
             hits,
             parts[0][1].route if parts else Route(),
-            _state([(user, answer.index) for user, answer in parts]),
+            state([(user, answer.index) for user, answer in parts]),
             self._receipt(query, hits, now) if receipt else "",
             tuple(dict.fromkeys(f"{user}: {note}" for user, answer in parts for note in answer.degraded)),
-            reranked=_cost([answer.reranked for _, answer in parts if answer.reranked]),
+            reranked=cost([answer.reranked for _, answer in parts if answer.reranked]),
         )
 
     def select(self, selection: Selection, *, users: Collection[str] = (), now: datetime | None = None) -> list[Owned]:
@@ -218,7 +213,7 @@ class Shared:
         now = now or times.utc_now()
         own = self.own.conflicts.open(use_model=use_model, now=now)
         others = [store for store in self._chosen(users) if store is not self.own]
-        theirs = [_named(memory, store.user) for store in others for memory in store.all() if memory.status == ACTIVE]
+        theirs = [named(memory, store.user) for store in others for memory in store.all() if memory.status == ACTIVE]
         mine = [memory for memory in self.own.all() if memory.status == ACTIVE]
         names = (self.own.user, *(store.user for store in others))
         ids = {memory.memory_id for memory in mine}
@@ -281,15 +276,6 @@ class Shared:
         return self.own.engine.storage.receipts.write(query.text, ids, used, now)
 
 
-def merged(own: str, hits: Mapping[str, Sequence[Hit]], top: int) -> tuple[Hit, ...]:
-    """The hits of several users in one order; hits of others have an owner.
-
-    Takes the most relevant of each store's next hits, again and again.
-    """
-    named = [[replace(hit, owner=user if user != own else "") for hit in some] for user, some in hits.items()]
-    return tuple(merge(*named, key=lambda hit: -hit.relevance))[:top]
-
-
 def _shown_to(own: MemoryStore, store: MemoryStore, query: Query) -> list[Query]:
     """The parts of a query that a store may answer: the messages of other users are private."""
     if store is own or query.filters.only in (MEMORIES, DOCUMENTS):
@@ -297,29 +283,6 @@ def _shown_to(own: MemoryStore, store: MemoryStore, query: Query) -> list[Query]
     if query.filters.only:
         return []
     return [replace(query, filters=replace(query.filters, only=only)) for only in (MEMORIES, DOCUMENTS)]
-
-
-def _by_relevance(answers: Sequence[QueryResult]) -> list[Hit]:
-    return list(merge(*(answer.hits for answer in answers), key=lambda hit: -hit.relevance))
-
-
-def _named(memory: Memory, user: str) -> Memory:
-    """Another user's record, with the user in its ids."""
-    rivals = tuple(f"{user}/{each}" for each in memory.conflicts_with)
-    return replace(memory, memory_id=f"{user}/{memory.memory_id}", conflicts_with=rivals)
-
-
-def _cost(done: Sequence[Reranking]) -> Reranking | None:
-    """The cost of reranking in all stores; they share the settings, so one reranker did it."""
-    if not done:
-        return None
-    return Reranking(done[0].model, sum(d.candidates for d in done), sum(d.milliseconds for d in done))
-
-
-def _state(states: Sequence[tuple[str, IndexState]]) -> IndexState:
-    """The worst state, with all notes."""
-    worst = max((state.state for _, state in states), key=_WORST.index, default=_WORST[0])
-    return IndexState(worst, tuple(dict.fromkeys(f"{user}: {note}" for user, state in states for note in state.notes)))
 
 
 def open_shared(

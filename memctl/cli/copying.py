@@ -27,10 +27,10 @@ def copy(
     """
     import os
 
-    from memctl import stores
+    from memctl import chosen_store
     from memctl.transfer import copying
 
-    here, there = (stores.named(place, os.environ) for place in (source, target))
+    here, there = (chosen_store.named(place, os.environ) for place in (source, target))
     copied = copying.copy(
         here, there, [current.user] if current.user else [], lambda name: progress.working(f"copying {name}")
     )

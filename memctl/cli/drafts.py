@@ -17,7 +17,7 @@ from memctl.cli import local, progress, render
 from memctl.core.formats import codec, reflections
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
 from memctl.memories import edits
-from memctl.storage.files import atomic, local_state
+from memctl.storage.files import atomic, local_state, opening
 
 if TYPE_CHECKING:
     from memctl.core.models import Memory
@@ -61,7 +61,7 @@ class Draft:
 
     def base_text(self) -> str | None:
         """The text it started from; None if no draft was started by this user on this machine."""
-        data = atomic.read(self.base, self.folder.root)
+        data = opening.read(self.base, self.folder.root)
         return str(json.loads(data)["text"]) if data and self.folder.signer.verifies(self._kind, data) else None
 
     def open(self) -> None:

@@ -21,7 +21,7 @@ from memctl.present.plain import counted
 if TYPE_CHECKING:
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.questions import Question
-    from memctl.evaluation.service import Answered, Evaluation, Figures
+    from memctl.evaluation.results import Answered, Evaluation, Figures
     from memctl.store import MemoryStore
 
 

@@ -251,12 +251,12 @@ def _folders() -> list[UserFolder]:
     """
     import os
 
-    from memctl import bootstrap, stores
+    from memctl import bootstrap, chosen_store, stores
     from memctl.storage.files import users
     from memctl.stores import FolderStore
 
     root = store_root()
-    environment_user = os.environ.get(stores.USER_VARIABLE)
+    environment_user = os.environ.get(chosen_store.USER_VARIABLE)
     named = current.user or environment_user or bootstrap.user_here(root) or stores.settings(FolderStore(root)).user
     if named:
         return [users.find(root, named)]

@@ -56,9 +56,9 @@ def init(
 def _user(configured: str) -> str:
     import os
 
-    from memctl import stores
+    from memctl import chosen_store
 
-    return check_user_name(current.user or os.environ.get(stores.USER_VARIABLE) or configured or _login_name())
+    return check_user_name(current.user or os.environ.get(chosen_store.USER_VARIABLE) or configured or _login_name())
 
 
 def _init_database(store: DatabaseStore, grant: str) -> None:

@@ -46,9 +46,9 @@ def file_text(path: Path) -> str:
         InvalidDataError: it is not UTF-8.
     """
     from memctl.errors import InvalidDataError, NotFoundError
-    from memctl.storage.files import atomic
+    from memctl.storage.files import opening
 
-    data = atomic.read_given(path)
+    data = opening.read_given(path)
     if data is None:
         raise NotFoundError(f"no file {path}")
     try:

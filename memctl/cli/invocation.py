@@ -31,9 +31,9 @@ def the_store() -> Store:
     """The store, whether it exists or not."""
     import os
 
-    from memctl import stores
+    from memctl import chosen_store
 
-    return stores.named(current.store, os.environ)
+    return chosen_store.named(current.store, os.environ)
 
 
 def the_database(about: str, hint: str) -> DatabaseStore:

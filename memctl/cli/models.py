@@ -196,13 +196,13 @@ def use(
 def _use_reranker(name: str) -> None:
     import os
 
-    from memctl import chosen_models, config, stores
+    from memctl import chosen_models, config_values, stores
 
     store = the_store()
     _fetch(name)
     if reranker := chosen_models.need_reranker(stores.settings(store), name, os.environ):
         reranker.verify()
-    store.save_setting("rerank", config.check("rerank", name))
+    store.save_setting("rerank", config_values.check("rerank", name))
     render.document({"rerank": name})
     render.say(f"using {name} to rerank the best hits of each query; `memctl config set rerank none` turns it off")
 

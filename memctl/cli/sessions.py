@@ -16,10 +16,10 @@ from memctl.present.plain import counted
 
 if TYPE_CHECKING:
     from memctl.core.messages import Message
+    from memctl.sessions.compaction_rules import Compacted
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended
     from memctl.sessions.stored import SessionInfo
-    from memctl.sessions.window import Compacted
 
 
 SessionId = Annotated[

@@ -43,12 +43,12 @@ def get(
 
     Example: memctl config get model
     """
-    from memctl import config, stores
+    from memctl import config_values, stores
     from memctl.errors import UsageError
 
     settings = vars(stores.settings(the_store()))
     if name not in settings:
-        raise UsageError(f"there is no setting {name!r}", hint=config.near(name))
+        raise UsageError(f"there is no setting {name!r}", hint=config_values.near(name))
     render.document({name: settings[name]})
     render.say(_shown(settings[name]))
 
@@ -61,9 +61,9 @@ def set_(
 
     Example: memctl config set decay_half_life_days 120
     """
-    from memctl import config
+    from memctl import config_values
 
-    parsed = config.parse_value(name, value)
+    parsed = config_values.parse_value(name, value)
     store = the_store()
     store.save_setting(name, parsed)
     trusted = _trust_typed(name)
@@ -78,11 +78,11 @@ def unset(
 
     Example: memctl config unset decay_half_life_days
     """
-    from memctl import config
+    from memctl import config_values
     from memctl.errors import UsageError
 
     try:
-        value = config.default(name)
+        value = config_values.default(name)
     except UsageError:
         if not the_store().remove_setting(name):
             raise

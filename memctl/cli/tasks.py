@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memctl.core.models import Memory
     from memctl.store import MemoryStore
     from memctl.tasks.closing import Closed
-    from memctl.tasks.rules import Task
+    from memctl.tasks.models import Task
 
 
 Lessons = Annotated[
@@ -56,7 +56,7 @@ def start(
 
 
 def _print(store: MemoryStore, task: Task) -> None:
-    from memctl.tasks.rules import rendered
+    from memctl.tasks.rendering import rendered
     from memctl.tasks.state import to_state
 
     render.document(to_state(task))

@@ -103,10 +103,10 @@ def _owner(database: DatabaseStore) -> str:
     """The user whose memories are meant."""
     import os
 
-    from memctl import stores
+    from memctl import chosen_store, stores
 
-    named = current.user or os.environ.get(stores.USER_VARIABLE) or stores.settings(database).user
-    return stores.chosen_user(database, named)
+    named = current.user or os.environ.get(chosen_store.USER_VARIABLE) or stores.settings(database).user
+    return chosen_store.chosen_user(database, named)
 
 
 GROUP = commands.Commands(

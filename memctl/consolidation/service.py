@@ -18,7 +18,8 @@ from memctl.core.models import ACTIVE, Change, Filters, Memory, Reflection
 from memctl.core.sensitive import MASK
 from memctl.engine import Engine
 from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
-from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
+from memctl.reflections.detail import reflection_path
+from memctl.reflections.service import GENERATED_BY, sources_hash
 from memctl.reflections.writing import PROPOSED, written
 from memctl.reflections.writing import Written as WrittenBody
 from memctl.storage.ports.view import View

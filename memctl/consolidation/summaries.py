@@ -28,30 +28,17 @@ PAIRS_AT_ONCE = 20
 _LONGEST = {"topic": 80, "content": 600, "point": 300}
 
 TEXT = {"type": "string"}
-POINT = {
-    "type": "object",
-    "properties": {"text": TEXT, "sources": {"type": "array", "items": TEXT}},
-    "required": ["text", "sources"],
-}
-SUMMARY: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"topic": TEXT, "content": TEXT, "key_points": {"type": "array", "items": POINT}},
-    "required": ["topic", "content", "key_points"],
-}
-VERDICTS: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"pair": {"type": "integer"}, "says_all": {"enum": ["first", "second", "neither"]}},
-                "required": ["pair", "says_all"],
-            },
-        }
-    },
-    "required": ["verdicts"],
-}
+
+
+def object_of(**fields: Any) -> dict[str, Any]:
+    """The JSON schema of an object with these fields, all of them required."""
+    return {"type": "object", "properties": fields, "required": [*fields]}
+
+
+POINT = object_of(text=TEXT, sources={"type": "array", "items": TEXT})
+SUMMARY: Mapping[str, Any] = object_of(topic=TEXT, content=TEXT, key_points={"type": "array", "items": POINT})
+_VERDICT = object_of(pair={"type": "integer"}, says_all={"enum": ["first", "second", "neither"]})
+VERDICTS: Mapping[str, Any] = object_of(verdicts={"type": "array", "items": _VERDICT})
 
 _RULES = (
     "Write in the language of the records. Use only what they say: invent no number, name or claim. "

@@ -11,7 +11,16 @@ from datetime import datetime
 from typing import Any
 
 from memctl.core import times
-from memctl.core.plain_json import dumped
+from memctl.core.message_blocks import (
+    block_text,
+    counted_text,
+    is_call,
+    is_result,
+    is_text,
+    output_text,
+    result_id,
+    text_block,
+)
 from memctl.errors import InvalidDataError
 
 Count = Callable[[str], int]
@@ -19,8 +28,6 @@ Count = Callable[[str], int]
 
 SYSTEM, USER, ASSISTANT, TOOL = ROLES = ("system", "user", "assistant", "tool")
 
-LONGEST_COUNTED = 6_000
-"""Characters counted at most for a block that is not text (an image): models do not count its base64."""
 
 _MARK = "memctl"
 """Name in a message's metadata of memctl's own notes."""
@@ -113,7 +120,7 @@ class Message:
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """The results of tools in it."""
-        return tuple(ToolResult(_result_id(b), output_text(b)) for b in self.blocks if is_result(b))
+        return tuple(ToolResult(result_id(b), output_text(b)) for b in self.blocks if is_result(b))
 
     @property
     def full_text(self) -> str:
@@ -176,7 +183,7 @@ class Message:
         given = self.state.get("tokens")
         if isinstance(given, int) and not isinstance(given, bool) and given > 0:
             return given
-        return sum(count(_counted(block)) for block in self.blocks)
+        return sum(count(counted_text(block)) for block in self.blocks)
 
     # Changes
 
@@ -197,86 +204,11 @@ class Message:
 HINT = 'Messages look like {"role": "user", "content": "…"}.'
 
 
-def text_block(text: str) -> dict[str, str]:
-    return {"type": "text", "text": text}
-
-
 def summary_message(text: str, message_id: str, at: datetime | None, replaced: int, tokens: int) -> Message:
     """The message that replaces older ones. Its role is assistant, so that nothing in it ranks as a system instruction
     or is learned as the user's own words."""
     message = Message.of(ASSISTANT, text, message_id=message_id, at=at)
     return message.with_note(kind=SUMMARY, replaced=replaced, replaced_tokens=tokens)
-
-
-# Blocks
-
-
-def block_text(block: Mapping[str, Any]) -> str:
-    value = block.get("text")
-    return value if block.get("type", "text") == "text" and isinstance(value, str) else ""
-
-
-def is_call(block: Mapping[str, Any]) -> bool:
-    named = isinstance(block.get("id"), str | int) and isinstance(block.get("name"), str)
-    return named and ("input" in block or block.get("type") == "tool_use")
-
-
-def is_result(block: Mapping[str, Any]) -> bool:
-    return bool(_result_id(block))
-
-
-def _result_id(block: Mapping[str, Any]) -> str:
-    """`toolUseId` of session files, or Anthropic's `tool_use_id`."""
-    value = block.get("toolUseId", block.get("tool_use_id"))
-    return str(value) if isinstance(value, str | int) else ""
-
-
-def output_name(block: Mapping[str, Any]) -> str:
-    """The field with a result's output."""
-    return "output" if "output" in block else "content"
-
-
-def output_text(block: Mapping[str, Any]) -> str:
-    """The output of a tool, as text."""
-    value = block.get(output_name(block))
-    if isinstance(value, list):
-        return "\n".join(filter(None, (part if isinstance(part, str) else _output_part(part) for part in value)))
-    return value if isinstance(value, str) else "" if value is None else dumped(value)
-
-
-def _output_part(part: Any) -> str:
-    return block_text(part) if isinstance(part, Mapping) else dumped(part)
-
-
-def with_output(block: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """A result with other text as output; parts that are not text stay."""
-    name = output_name(block)
-    value = block.get(name)
-    if not isinstance(value, list):
-        return {**block, name: text}
-    others = [part for part in value if isinstance(part, Mapping) and part.get("type", "text") != "text"]
-    return {**block, name: [text_block(text), *others]}
-
-
-def is_text(block: Mapping[str, Any]) -> bool:
-    return bool(block_text(block)) or (block.get("type") == "text" and isinstance(block.get("text"), str))
-
-
-def _counted(block: Mapping[str, Any]) -> str:
-    """A block in the form in which its tokens are counted."""
-    if is_text(block):
-        return block_text(block)
-    if is_call(block):
-        return f"{block['name']} {dumped(block.get('input', {}))}"
-    if is_result(block):
-        held = block.get(output_name(block))
-        parts = held if isinstance(held, list | tuple) else ()
-        others = [part for part in parts if isinstance(part, Mapping) and not is_text(part)]
-        return "\n".join([output_text(block), *(dumped(other)[:LONGEST_COUNTED] for other in others)])
-    return dumped(block)[:LONGEST_COUNTED]
-
-
-# A component's state
 
 
 def from_state(state: Any) -> tuple[Message, ...]:

@@ -8,9 +8,8 @@ such as the arguments of a tool, where masking too much does no harm: there it t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from memctl.errors import RefusedError
@@ -24,9 +23,6 @@ def unattended(policy: str) -> str:
     return ALLOW if policy == ALLOW else MASK
 
 
-LARGEST_FILE = 64 * 1024 * 1024
-"""The largest file, in bytes, that `in_files` searches; it reports larger ones as too large."""
-
 _DIGITS_FOR_LETTERS = str.maketrans("@43$50", "aaesso")
 """As in `p@ssw0rd`."""
 
@@ -39,20 +35,6 @@ class Secret(NamedTuple):
     kind: str
     start: int
     end: int
-
-
-class Place(NamedTuple):
-    """Where a secret is in a file. Line and column count from 1; line 0 means that the file could not be searched."""
-
-    path: str
-    line: int
-    column: int
-    kind: str
-
-    def __str__(self) -> str:
-        if not self.line:
-            return f"{self.path}: {self.kind}"
-        return f"{self.path}:{self.line}:{self.column}: looks like {self.kind}"
 
 
 _LONG, _LONG_CAUTIOUS = r"[A-Za-z0-9_.+/=:~-]{16,}", r"[A-Za-z0-9_.+/=:~-]{12,}"
@@ -288,42 +270,3 @@ def refusal(kind: str, where: str, *, can_insist: bool = True) -> RefusedError:
         f"{where} contains what looks like {kind}; nothing was stored",
         hint=f"Take it out{insist}; `memctl config set secrets mask` blanks out such parts.",
     )
-
-
-_ESCAPES = r'\\[nrt"\\/]'
-_JSON = (".json", ".jsonl")
-
-
-def in_files(paths: Iterable[str | Path]) -> list[Place]:
-    """Likely secrets in files, in their order: for `doctor` and for the git hook.
-
-    Skips files that do not exist, and binary files (a NUL among the first bytes).
-    """
-    result: list[Place] = []
-    for path in paths:
-        try:
-            with open(path, "rb") as file:
-                data = file.read(LARGEST_FILE + 1)
-        except FileNotFoundError:
-            continue
-        except OSError as problem:
-            result.append(Place(str(path), 0, 0, f"could not be searched for secrets: {problem.strerror}"))
-            continue
-        if len(data) > LARGEST_FILE:
-            result.append(Place(str(path), 0, 0, "is too large to be searched for secrets"))
-        elif b"\0" not in data[:8000]:
-            result += in_text(data.decode("utf-8", "replace"), str(path))
-    return result
-
-
-def in_text(text: str, path: str) -> list[Place]:
-    """Likely secrets in the text of a file, with line and column."""
-    if path.endswith(_JSON):
-        text = re.sub(_ESCAPES, "  ", text)
-    places, line, begin = [], 1, 0
-    for secret in secrets_in(text):
-        line += text.count("\n", begin, secret.start)
-        begin = secret.start
-        column = secret.start - text.rfind("\n", 0, secret.start)
-        places.append(Place(path, line, column, secret.kind))
-    return places

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memctl import distribution
-from memctl.core import sensitive
+from memctl.core import sensitive, sensitive_files
 from memctl.core.formats import document
 from memctl.core.models import Problem
 from memctl.doctor import codes, memory_file, other_files
@@ -51,7 +51,7 @@ def _secrets(store: MemoryStore) -> Iterator[Problem]:
     """Likely secrets in memories."""
     records = store.engine.view().raw_records() if store.settings.secrets != sensitive.ALLOW else ()
     for name, raw in records:
-        for place in sensitive.in_text(raw.decode(), name) if may_hold(_value(raw)) else ():
+        for place in sensitive_files.in_text(raw.decode(), name) if may_hold(_value(raw)) else ():
             message = f"contains what looks like {place.kind} (ignore this if intended)"
             yield Problem(f"memory {name}", message, code=codes.SECRET)
 

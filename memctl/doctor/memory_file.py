@@ -12,14 +12,15 @@ from memctl.core import kinds
 from memctl.core.formats import document, reflections
 from memctl.core.formats.document import RawRecord, tombstones
 from memctl.core.models import LAYER_RECORD, LAYERS, Memory, Problem
-from memctl.core.sensitive import ALLOW, Place
+from memctl.core.sensitive import ALLOW
+from memctl.core.sensitive_files import Place
 from memctl.core.text.shortening import cut
 from memctl.doctor import codes, record_ids, renamed, user_name
 from memctl.doctor.dates import Dates
 from memctl.doctor.likely_secrets import Secrets
 from memctl.doctor.record_ids import RecordSummary
 from memctl.errors import InvalidDataError, argument
-from memctl.storage.files import atomic, succession
+from memctl.storage.files import opening, succession
 from memctl.storage.files.layout import UserFolder
 from memctl.store import MemoryStore
 
@@ -37,7 +38,7 @@ class Findings:
 
 def findings(store: MemoryStore, indexed: bool) -> Findings:
     """Problems of `memory.json`; `indexed`: the index has its contents."""
-    data = atomic.read(store.folder.memory_file)
+    data = opening.read(store.folder.memory_file)
     if data is None:
         return Findings([_missing(store)], ())
     scan = _Scan(store.folder, data, store.settings)
@@ -229,5 +230,5 @@ def _records(many: int) -> str:
 def trashed_ids(folder: UserFolder) -> set[str]:
     if not folder.trash.is_dir():
         return set()
-    texts = ((atomic.read(path) or b"").decode("utf-8", "replace") for path in folder.trash.glob("*.json"))
+    texts = ((opening.read(path) or b"").decode("utf-8", "replace") for path in folder.trash.glob("*.json"))
     return {part.split('"', 1)[0] for text in texts for part in text.split('"memory_id": "')[1:]}

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from memctl.core.formats import document, knowledge
 from memctl.core.models import Problem
-from memctl.core.sensitive import ALLOW, Place
+from memctl.core.sensitive import ALLOW
+from memctl.core.sensitive_files import Place
 from memctl.doctor import codes, likely_secrets, renamed, session_files, transcripts
 from memctl.storage import housekeeping
 from memctl.storage.files import local_state, lock, signing

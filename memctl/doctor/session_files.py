@@ -11,7 +11,7 @@ from memctl.core.formats import sessions as form
 from memctl.core.models import Problem
 from memctl.doctor.codes import SESSION
 from memctl.errors import InvalidDataError, MemctlError
-from memctl.storage.files import atomic, queue, sessions, signing
+from memctl.storage.files import atomic, opening, queue, sessions, signing
 from memctl.storage.files.layout import UserFolder
 
 LEFTOVERS = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
@@ -58,7 +58,7 @@ def _renamed(folder: UserFolder, session_id: str) -> dict[str, Any] | None:
     """The contents of a session file that is valid except for the id in it; None otherwise."""
     path = sessions.path_of(folder, session_id)
     try:
-        state = json.loads((atomic.read(path) or b"").decode("utf-8-sig"))
+        state = json.loads((opening.read(path) or b"").decode("utf-8-sig"))
         other = state.get("sessionId") if isinstance(state, dict) else None
         form.parse(json.dumps({**state, "sessionId": session_id}).encode(), session_id, "")
     except (ValueError, MemctlError, TypeError, RecursionError):
@@ -94,7 +94,7 @@ def _text(folder: UserFolder, session_id: str) -> str:
 
 def _bytes(folder: UserFolder, session_id: str) -> bytes | None:
     try:
-        return atomic.read(sessions.path_of(folder, session_id))
+        return opening.read(sessions.path_of(folder, session_id))
     except MemctlError:
         return None
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from memctl.core import attachments
-from memctl.core.formats import document
+from memctl.core.formats import file_text
 from memctl.core.models import Problem
 from memctl.doctor import codes
 from memctl.errors import MemctlError
@@ -62,7 +62,7 @@ def _unreadable(folder: UserFolder, places: Sequence[Place]) -> Iterator[Problem
             continue
         if transcript_scan.is_torn(folder, place):
             yield Problem(place.path, "ends with a line torn by a crash", place.number, "remove it", codes.TORN)
-        elif document.conflict_line(place.raw.decode("utf-8", "replace")):
+        elif file_text.conflict_line(place.raw.decode("utf-8", "replace")):
             message = "has git conflict markers: `memctl git settle` merges the two sides"
             yield Problem(place.path, message, place.number, code=codes.BAD_RECORD)
         else:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from statistics import fmean, median
 
 from memctl.config import QUERY
 from memctl.context.tokens import estimate
@@ -17,8 +15,8 @@ from memctl.core.formats import knowledge
 from memctl.core.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
 from memctl.errors import NotFoundError, ProviderError
 from memctl.evaluation import metrics
-from memctl.evaluation.metrics import Judgement
 from memctl.evaluation.questions import Question, judged_good
+from memctl.evaluation.results import Answered, Evaluation, Evidence, by_category, figures
 from memctl.feedback.service import Judgements
 from memctl.querying import NONE, QueryEngine
 from memctl.retrieval.rank import Weights
@@ -30,79 +28,6 @@ INSTEAD = 3
 WORDS_ALONE, VECTORS_ALONE = "full text alone", "vectors alone"
 
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """One expected result: any of some memories, or any text with some words (normalised)."""
-
-    label: str
-    ids: frozenset[str] = frozenset()
-    words: str = ""
-
-
-@dataclass(frozen=True)
-class Answered:
-    """The answer to a question by one way of searching.
-
-    Args:
-        ranks: the rank of each piece of evidence, from 1; None for a missing one.
-        tokens: tokens of the hits with 80 % of the evidence; of all hits if they do not have it (`reached` is False).
-        hits: the first hits.
-    """
-
-    question: Question
-    ranks: tuple[int | None, ...]
-    judgement: Judgement
-    seconds: float
-    tokens: int
-    reached: bool
-    hits: tuple[Hit, ...]
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The figures of one way of searching over all questions.
-
-    Args:
-        interval: the 95 % bootstrap interval of the last recall.
-        difference: the first way's last recall minus this one's, with its interval over paired questions; None for the
-            first way itself.
-        milliseconds: p50 and p95 of a search, without the refresh.
-        tokens: the median for 80 % of the evidence; `reached`: the share of questions that reach it.
-    """
-
-    name: str
-    mean: Judgement
-    interval: tuple[float, float]
-    difference: tuple[float, float, float] | None
-    milliseconds: tuple[float, float]
-    tokens: float
-    reached: float
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A comparison of ways of searching; the first is that of `query`.
-
-    Args:
-        top: the number of hits per question.
-        categories: the categories, with the number of questions and the first way's figures.
-        answered: the first way's answers, in the order of the file.
-        notes: what distorts the figures.
-    """
-
-    systems: tuple[Figures, ...]
-    categories: Mapping[str, tuple[int, Judgement]]
-    answered: tuple[Answered, ...]
-    top: int
-    memories: int
-    notes: tuple[str, ...] = ()
-
-    def missed(self) -> list[Answered]:
-        """Questions without all their evidence among the first hits, the worst first."""
-        missed = [a for a in self.answered if a.judgement.recall[-1] < 1]
-        return sorted(missed, key=lambda a: (a.judgement.recall[-1], a.judgement.reciprocal_rank, a.question.line))
 
 
 @dataclass(frozen=True)
@@ -166,8 +91,8 @@ class Evaluations:
                     progress("searching", done, len(ways) * len(questions))
             answers.append(of_way)
         notes = (*self._degraded(), *self._unanswerable(questions, evidence, now))
-        figures = tuple(_figures(way.name, of, answers[0]) for way, of in zip(ways, answers, strict=True))
-        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self._engine.search.total(), notes)
+        systems = tuple(figures(way.name, of, answers[0]) for way, of in zip(ways, answers, strict=True))
+        return Evaluation(systems, by_category(answers[0]), tuple(answers[0]), top, self._engine.search.total(), notes)
 
     def checked(self, questions: Sequence[Question], path: str) -> tuple[list[Question], list[Problem]]:
         """The questions whose gold is in the store, and the problems of the others."""
@@ -290,25 +215,3 @@ def _rank(evidence: Evidence, hits: Sequence[Hit], texts: Sequence[str]) -> int 
         if hit.memory.memory_id in evidence.ids or (evidence.words and evidence.words in text):
             return rank
     return None
-
-
-def _figures(name: str, answered: Sequence[Answered], first: Sequence[Answered]) -> Figures:
-    recalls = [a.judgement.recall[-1] for a in answered]
-    gaps = [a.judgement.recall[-1] - b for a, b in zip(first, recalls, strict=True)]
-    took = sorted(a.seconds * 1000 for a in answered)
-    return Figures(
-        name,
-        metrics.mean([a.judgement for a in answered]),
-        metrics.interval(recalls),
-        None if answered is first else (fmean(gaps), *metrics.interval(gaps)),
-        (median(took), took[min(len(took) - 1, int(0.95 * len(took)))]),
-        median(a.tokens for a in answered),
-        fmean(a.reached for a in answered),
-    )
-
-
-def _by_category(answered: Sequence[Answered]) -> dict[str, tuple[int, Judgement]]:
-    groups: dict[str, list[Judgement]] = defaultdict(list)
-    for each in answered:
-        groups[each.question.category].append(each.judgement)
-    return {name: (len(of), metrics.mean(of)) for name, of in sorted(groups.items())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import UserFolder
 
 GITATTRIBUTES = """\
@@ -22,7 +22,7 @@ def prepare_git(folder: UserFolder) -> list[str]:
 
 def add_lines(folder: UserFolder, name: str, text: str) -> bool:
     """Add the missing lines to one of git's files; False if none was missing."""
-    there = (atomic.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
+    there = (opening.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
     known = {line.strip() for line in there.splitlines()}
     lines = [line for line in text.splitlines() if line not in known]
     if lines:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.git import hooks, process, programs, queries, resolving
-from memctl.storage.files import atomic
+from memctl.storage.files import opening
 from memctl.storage.files.layout import UserFolder
 
 
@@ -40,7 +40,7 @@ def changes(before: bytes | None, after: bytes | None) -> Changes:
 
 def uncommitted(folder: UserFolder) -> Changes:
     """The differences from the last commit."""
-    return changes(queries.content(folder.root, "HEAD", document.FILE_NAME), atomic.read(folder.memory_file))
+    return changes(queries.content(folder.root, "HEAD", document.FILE_NAME), opening.read(folder.memory_file))
 
 
 def status(folder: UserFolder) -> list[str]:
@@ -128,7 +128,7 @@ def _counts(folders: Sequence[UserFolder]) -> str:
 
 
 def _check_committable(folder: UserFolder, *, allow_unresolved: bool) -> None:
-    unresolved = resolving.unresolved_ids(atomic.read(folder.memory_file) or document.empty(folder.name))
+    unresolved = resolving.unresolved_ids(opening.read(folder.memory_file) or document.empty(folder.name))
     if allow_unresolved:
         return
     if unresolved and (queries.in_progress(folder.root) or document.FILE_NAME in _unmerged(folder)):

@@ -17,7 +17,7 @@ from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.git import attributes, process, queries, resolving
 from memctl.git import transcripts as shared_transcripts
-from memctl.storage.files import atomic, layout, transcript_decisions, transcripts
+from memctl.storage.files import layout, opening, transcript_decisions, transcripts
 from memctl.storage.files.layout import UserFolder
 
 DRIVER = "memctl"
@@ -98,7 +98,7 @@ def _calls_memctl(path: Path) -> bool:
 
 def _script_at(path: Path) -> bytes:
     """The script of a hook, which may be a link; empty if the file does not exist."""
-    return (atomic.read_given(path) or b"") if path.is_file() else b""
+    return (opening.read_given(path) or b"") if path.is_file() else b""
 
 
 def _runs_memctl(path: Path) -> bool:
@@ -269,7 +269,7 @@ def _attributes(folder: UserFolder) -> Finding:
 
 def merges(folder: UserFolder) -> Finding:
     """Whether a merge left conflicts in memory.json."""
-    data = atomic.read(folder.memory_file) or document.empty(folder.name)
+    data = opening.read(folder.memory_file) or document.empty(folder.name)
     try:
         unresolved = resolving.unresolved_ids(data)
     except InvalidDataError as problem:

@@ -6,8 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from memctl.core import kept
-from memctl.core.formats import document
+from memctl.core.formats import document, transcript_lines
 from memctl.core.models import ACTIVE
 from memctl.core.plain_json import canonical
 from memctl.errors import InvalidDataError, StorageError
@@ -36,7 +35,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, 
 
 def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, bool, str]:
     """The merged file, whether it has a conflict, and a message."""
-    if kept.is_transcript("/".join(name.split("/")[-2:])):
+    if transcript_lines.is_transcript("/".join(name.split("/")[-2:])):
         return merge_transcripts.merged(base, ours, theirs), False, ""
     if name.endswith(".jsonl"):
         return merge_texts.log(base, ours, theirs), False, ""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memctl.core import json_merge as merge_values
-from memctl.core import kept
-from memctl.core.formats import codec, document
+from memctl.core.formats import codec, document, file_text, transcript_lines
 from memctl.errors import InvalidDataError
 from memctl.git import merging, process, queries
-from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, transcripts
+from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, opening, transcripts
 from memctl.storage.files.layout import UserFolder
 
 
@@ -29,14 +28,14 @@ def unresolved_ids(data: bytes) -> list[str]:
 
 def has_markers(folder: UserFolder) -> bool:
     """Whether memory.json has conflict markers of git."""
-    return document.conflict_line((atomic.read(folder.memory_file) or b"").decode("utf-8", "replace")) > 0
+    return file_text.conflict_line((opening.read(folder.memory_file) or b"").decode("utf-8", "replace")) > 0
 
 
 def markers_in(folder: UserFolder, names: Iterable[str]) -> Iterator[str]:
     """The positions (file and line) of conflict markers in these files of the folder."""
     for name in dict.fromkeys(names):
-        text = (atomic.read(folder.root / name) or b"").decode("utf-8", "replace")
-        if line := document.conflict_line(text):
+        text = (opening.read(folder.root / name) or b"").decode("utf-8", "replace")
+        if line := file_text.conflict_line(text):
             yield f"{name}:{line}"
 
 
@@ -75,15 +74,15 @@ def resolve(folder: UserFolder, *, timeout: float = 5.0) -> Resolved:
             merged = {name: copy for name in transcripts.files(folder) if (copy := _resolve_file(folder, name))}
         files += merged
         kept += merged.values()
-    remaining = unresolved_ids(atomic.read(folder.memory_file) or document.empty(folder.name))
+    remaining = unresolved_ids(opening.read(folder.memory_file) or document.empty(folder.name))
     names = sorted(path.relative_to(folder.root).as_posix() for path in folder.reflections.rglob("*.md"))
     return Resolved(tuple(files), tuple(remaining), tuple(kept), tuple(markers_in(folder, names)))
 
 
 def _resolve_file(folder: UserFolder, name: str) -> str:
     """Merge the sides in a file with markers. Returns the path of the backup copy; empty if it has no markers."""
-    data = atomic.read(folder.root / name, folder.root)
-    if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
+    data = opening.read(folder.root / name, folder.root)
+    if data is None or not file_text.conflict_line(data.decode("utf-8", "replace")):
         return ""
     merged = _merged_memories(folder, data) if name == document.FILE_NAME else _merged_log(folder, name, data)
     copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{Path(name).suffix}"
@@ -94,7 +93,7 @@ def _resolve_file(folder: UserFolder, name: str) -> str:
 
 def _merged_log(folder: UserFolder, name: str, has_markers: bytes) -> bytes:
     base, ours, theirs, _ = _sides(folder.root, name, has_markers)
-    return (merge_transcripts.merged if kept.is_transcript(name) else merge_texts.log)(base, ours, theirs)
+    return (merge_transcripts.merged if transcript_lines.is_transcript(name) else merge_texts.log)(base, ours, theirs)
 
 
 def _merged_memories(folder: UserFolder, has_markers: bytes) -> bytes:

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from memctl.errors import MemctlError, RefusedError
-from memctl.storage.files import atomic, transcript_decisions, transcripts, watermark
+from memctl.storage.files import opening, transcript_decisions, transcripts, watermark
 from memctl.storage.files.layout import PRIVATE, UserFolder
 
 
@@ -74,5 +74,5 @@ def _linked(git: Path) -> Path:
     """Git's own folder; in a worktree or submodule, a file names it."""
     if git.is_dir():
         return git
-    with open(git, "rb", opener=atomic.regular) as file:
+    with open(git, "rb", opener=opening.regular) as file:
         return git.parent / os.fsdecode(file.read(4096).removeprefix(b"gitdir:").strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memctl.git import attributes, queries, tracking
-from memctl.storage.files import atomic, layout, transcript_decisions, transcripts
+from memctl.storage.files import layout, opening, transcript_decisions, transcripts
 from memctl.storage.files.layout import UserFolder
 
 ATTRIBUTES = """\
@@ -51,7 +51,7 @@ def state(folder: UserFolder) -> State:
     """The current state."""
     names = transcripts.files(folder)
     size = sum((folder.root / name).lstat().st_size for name in names)
-    private = transcript_decisions.is_private_mark(atomic.read(folder.root / transcript_decisions.MARK, folder.root))
+    private = transcript_decisions.is_private_mark(opening.read(folder.root / transcript_decisions.MARK, folder.root))
     tracked = tuple(tracking.tracked(folder.root, transcripts.FOLDER))
     return State(transcript_decisions.is_shared(folder), private, len(names), size, tracked)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl.core import kept, times
+from memctl.core import times
+from memctl.core.formats import transcript_lines
 from memctl.core.operations import Operation
 
 RECORD, FILE, LINE, HEADER = "record", "file", "line", "header"
@@ -61,7 +62,7 @@ def messages(operation: Operation) -> list[str]:
 
 def message_of(path: str, line: bytes) -> str:
     """The message that a line of a transcript deletes; empty for other lines."""
-    entry = next(kept.lines(line), None) if kept.is_transcript(path) else None
+    entry = next(transcript_lines.lines(line), None) if transcript_lines.is_transcript(path) else None
     return entry.deleted if entry else ""
 
 

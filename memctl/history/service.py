@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl.core import kept, times
+from memctl.core import times
+from memctl.core.formats import transcript_lines
 from memctl.core.formats.trash import Trashed
 from memctl.core.models import Memory, Query, QueryResult
 from memctl.core.names import MAINTENANCE
@@ -187,7 +188,7 @@ class History:
         deleted = {
             key: raw is not None
             for key, raw in values.items()
-            if key.kind == LINE and kept.is_transcript(key.name) and raw != present_value(view, key)
+            if key.kind == LINE and transcript_lines.is_transcript(key.name) and raw != present_value(view, key)
         }
         return Past(LOG, at, records, _files(view, values), _shown(unsure), deleted, notes)
 
@@ -247,7 +248,9 @@ class History:
         records = [differences.record(name, raw, after[RECORD][name]) for name, raw in [*before[RECORD].items()][:most]]
         names = [name for name in before[FILE] if name.startswith(SHARED)][:most]
         files = ({name: side[FILE][name] for name in names} for side in (before, after))
-        deleted = {p.key: p.after is None for p in parts if p.key.kind == LINE and kept.is_transcript(p.key.name)}
+        deleted = {
+            p.key: p.after is None for p in parts if p.key.kind == LINE and transcript_lines.is_transcript(p.key.name)
+        }
         return Differences(
             Past(LOG, past.made(operation), {}, {}),
             tuple(filter(None, records)),
@@ -284,7 +287,7 @@ def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | 
     """The past content of the files in the log, and of the logs without or with the changed lines."""
     texts = {key.name: data for key, data in values.items() if key.kind == FILE and key.name.startswith(SHARED)}
     for key, line in values.items():
-        if key.kind == LINE and not kept.is_transcript(key.name) and line != present_value(view, key):
+        if key.kind == LINE and not transcript_lines.is_transcript(key.name) and line != present_value(view, key):
             data = texts[key.name] if key.name in texts else view.read(key.name)
             left = [each for each in (data or b"").splitlines(keepends=True) if each.strip() != key.line]
             texts[key.name] = b"".join([*left, *([line + b"\n"] if line else ())]) or None

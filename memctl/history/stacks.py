@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memctl.core.formats import document
-from memctl.core.kept import is_transcript
+from memctl.core.formats.transcript_lines import is_transcript
 from memctl.core.models import Change, TextEdit
 from memctl.core.operations import Operation
 from memctl.errors import ConflictError, NotFoundError, RefusedError

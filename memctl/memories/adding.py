@@ -14,7 +14,7 @@ from memctl.core.records import ADDED, MENTIONED, PURGED, SKIPPED, UPDATED, Adde
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.facts import rules
-from memctl.reflections.service import with_detail
+from memctl.reflections.detail import with_detail
 from memctl.retrieval import answer as answering
 from memctl.storage.ports.storage import Progress
 from memctl.storage.ports.view import View

@@ -13,7 +13,7 @@ from memctl.core.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.decay import policies
 from memctl.errors import ConflictError, NotFoundError
 from memctl.querying import QueryEngine
-from memctl.reflections.service import reflection_path, with_detail
+from memctl.reflections.detail import reflection_path, with_detail
 from memctl.sessions.service import Sessions
 from memctl.storage.ports.view import View
 from memctl.storage.trash import to_trash

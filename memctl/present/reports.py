@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
     from memctl.evaluation.metrics import Judgement
-    from memctl.evaluation.service import Answered, Evaluation, Figures
+    from memctl.evaluation.results import Answered, Evaluation, Figures
     from memctl.extraction.proposals import Extracted, ExtractReport
     from memctl.reflections.service import Reflected
+    from memctl.sessions.compaction_rules import Compacted
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended, Flushed
     from memctl.sessions.stored import SessionInfo
-    from memctl.sessions.window import Compacted
     from memctl.storage.files.adopting import Adopted
     from memctl.storage.files.local_state import Entry
     from memctl.strategies.advice import Advice

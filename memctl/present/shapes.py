@@ -45,9 +45,9 @@ def message_json(message: KeptMessage) -> dict[str, Any]:
     """A message as in its file, with its whole text."""
     import json
 
-    from memctl.core import kept
+    from memctl.core.formats import transcript_lines
 
-    return {**json.loads(kept.encode(message)), "text": message.text}
+    return {**json.loads(transcript_lines.encode(message)), "text": message.text}
 
 
 def list_json(page: Sequence[Owned], *, total: int, offset: int, index: IndexState, origin: str = "") -> dict[str, Any]:

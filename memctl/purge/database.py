@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memctl.core import attachments, kept
-from memctl.core.formats import document, trash
+from memctl.core.formats import document, transcript_lines, trash
 from memctl.core.models import Memory
 from memctl.purge import left, planning
 from memctl.purge.planning import Going
@@ -104,7 +104,7 @@ def _said(
     going: list[str] = []
     staying: set[str] = set()
     for row in rows:
-        line = next(kept.lines(row.data), None)
+        line = next(transcript_lines.lines(row.data), None)
         if line is None or line.message is None:
             continue
         large = [f"{ATTACHMENTS}{name}.txt" for name in attachments.names_in(line.message)]

@@ -8,7 +8,8 @@ from itertools import chain, islice
 
 from memctl.core.formats import codec, document
 from memctl.core.models import Memory
-from memctl.purge.telling import Concerned, holds_one_of, marks
+from memctl.purge.marks import marks
+from memctl.purge.quick_check import Concerned, holds_one_of
 from memctl.storage.ports.view import View
 
 _AT_ONCE = 200

@@ -8,13 +8,16 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from memctl.core import kept, mentions
+from memctl.core import mentions
+from memctl.core.formats import transcript_lines
 from memctl.core.models import Memory
 from memctl.core.text.sentences import sentences
 from memctl.core.text.terms import words
 from memctl.errors import MemctlError
+from memctl.purge.marks import marks
 from memctl.purge.phrases import Phrases, tells
-from memctl.purge.telling import blocks_of_lines, holds_one_of, marks, passages_of_document, passages_of_file
+from memctl.purge.quick_check import holds_one_of
+from memctl.purge.texts import blocks_of_lines, passages_of_document, passages_of_file
 from memctl.storage.files.erasing.erasure import FileChange, Parts
 from memctl.storage.files.layout import UserFolder
 
@@ -45,7 +48,7 @@ def still_mentioned(
         name = path.relative_to(folder.root).as_posix()
         parts = changes[name].after if name in changes else _parts(path) if _worth_a_look(path, folder) else None
         if parts is not None:
-            keeps_ids = path in (folder.memory_file, folder.operations) or kept.is_transcript(name)
+            keeps_ids = path in (folder.memory_file, folder.operations) or transcript_lines.is_transcript(name)
             lines = searched.lines(parts, keeps_ids=keeps_ids, is_document=path == folder.memory_file)
             places += [f"{name}:{line}" for line in lines]
     return places

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from memctl.core.text.terms import words
-from memctl.purge.telling import holds_one_of, passages
+from memctl.purge.quick_check import holds_one_of
+from memctl.purge.texts import passages
 
 
 def tells(phrase: Sequence[str]) -> bool:

@@ -14,8 +14,8 @@ from memctl.core.text.stopwords import stop_terms
 from memctl.errors import MemctlError
 from memctl.purge.kept import Kept
 from memctl.purge.left import phrases, still_mentioned
+from memctl.purge.marks import marks
 from memctl.purge.report import DELETED, PurgeReport, Touched, touched
-from memctl.purge.telling import marks
 from memctl.purge.traces import Traces
 from memctl.storage.files.erasing import carrying_out
 from memctl.storage.files.erasing.erasure import Erasure

@@ -13,8 +13,10 @@ from memctl.core.provenance import SAID
 from memctl.core.text.terms import words
 from memctl.errors import InvalidDataError
 from memctl.purge.kept import Kept
+from memctl.purge.marks import marks
 from memctl.purge.phrases import Phrases, tells
-from memctl.purge.telling import holds_one_of, marks, passages, unescaped
+from memctl.purge.quick_check import holds_one_of
+from memctl.purge.texts import passages, unescaped
 from memctl.storage.files import local_state, sessions
 from memctl.storage.files.erasing import carrying_out, logs
 from memctl.storage.files.erasing.carrying_out import OPERATIONS, RECEIPTS

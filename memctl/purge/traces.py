@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from memctl.core import attachments, kept, mentions
-from memctl.core.formats import reflections, trash
+from memctl.core import attachments, mentions
+from memctl.core.formats import reflections, transcript_lines, trash
 from memctl.core.models import Memory
 from memctl.purge.kept import Kept
 from memctl.purge.signs import Signs, Sources, broken_tells, line_tells, message_goes, session_tells, trash_goes
-from memctl.purge.telling import is_document
-from memctl.storage.files import atomic, layout, transcripts
+from memctl.purge.texts import is_document
+from memctl.storage.files import layout, opening, transcripts
 from memctl.storage.files.erasing import carrying_out
 from memctl.storage.files.erasing.carrying_out import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS
 from memctl.storage.files.erasing.erasure import Erasure, line_name
@@ -45,7 +45,7 @@ class Traces(Signs):
         yield from _said(self, gone)
 
     def read(self, path: Path) -> bytes:
-        return atomic.read(path) or b""
+        return opening.read(path) or b""
 
     def inside(self, directory: Path) -> Iterator[tuple[str, Path]]:
         """The files below a folder, with their paths relative to the user's."""
@@ -136,7 +136,7 @@ def _lines(traces: Traces) -> list[str]:
 
 
 def _lines_of(path: str, bare: Erasure, traces: Traces) -> Iterator[str]:
-    for line in atomic.lines(traces.folder.root / path):
+    for line in opening.lines(traces.folder.root / path):
         if line_tells(path, line, bare, traces):
             yield line_name(path, line)
 
@@ -153,7 +153,7 @@ def _said(traces: Traces, gone: Sequence[Memory]) -> Iterator[str]:
     going: list[str] = []
     staying: set[str] = set()
     for path in transcripts.files(traces.folder):
-        for line in kept.lines(traces.read(traces.folder.root / path)):
+        for line in transcript_lines.lines(traces.read(traces.folder.root / path)):
             if line is None or line.message is None:
                 continue
             text = transcripts.full(traces.folder, line.message).text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memctl.consolidation.summaries import POINT, TEXT, point_fault
+from memctl.consolidation.summaries import POINT, TEXT, object_of, point_fault
 from memctl.context.fence import fenced
 from memctl.core.models import Memory
 from memctl.core.text.language import language_of
@@ -23,16 +23,8 @@ MOST_MEMORIES = 60
 MOST_SECTIONS, MOST_POINTS = 8, 40
 _LONGEST_TITLE = 120
 
-_SECTION = {
-    "type": "object",
-    "properties": {"heading": TEXT, "points": {"type": "array", "items": POINT}},
-    "required": ["heading", "points"],
-}
-REFLECTION: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"title": TEXT, "summary": TEXT, "sections": {"type": "array", "items": _SECTION}},
-    "required": ["title", "summary", "sections"],
-}
+_SECTION = object_of(heading=TEXT, points={"type": "array", "items": POINT})
+REFLECTION: Mapping[str, Any] = object_of(title=TEXT, summary=TEXT, sections={"type": "array", "items": _SECTION})
 
 _TASK = (
     "Write a reflection on these memories for their owner: `title`; `summary` (one sentence, the most "

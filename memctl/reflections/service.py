@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl.core import kinds, provenance, records, times
+from memctl.core import times
 from memctl.core.formats import codec, reflections
 from memctl.core.models import ACTIVE, Change, Memory, Reflection, TextEdit
 from memctl.core.sensitive import ALLOW, MASK
 from memctl.errors import ConflictError, MemctlError, NotFoundError
 from memctl.querying import QueryEngine
 from memctl.reflections import drafting
-from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
+from memctl.reflections.record import Subject, is_managed, reflection_record
 from memctl.reflections.scope import Scope, is_derived, scope_of
 from memctl.reflections.writing import REFRESHED, WRITTEN, proposal_path, written
 from memctl.storage.ports.view import View
 
 GENERATED_BY = "generated_by"
-
-CONSOLIDATION, REPORT_TAG = "consolidation", "strategy_report"
-"""Source and tag of records that `consolidate` and `strategy report` write and refresh themselves."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +46,6 @@ class Stale:
     memory: Memory
     path: str
     why: str
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """The subject of a reflection: the source records, the existing record of the reflection, and their origin."""
-
-    ids: tuple[str, ...]
-    existing: str = ""
-    title: str = ""
-    scope: Scope = Scope()
-    drafts: Mapping[str, Draft] = field(default_factory=dict)
-    """A model's draft, by the digest of its sources."""
-    by: str = ""
 
 
 class Reflections:
@@ -110,7 +94,7 @@ class Reflections:
         outdated = []
         for memory in view.all():
             document = self._engine.readable_reflection(memory)[0] if memory.status == ACTIVE else None
-            if document is not None and document.generated_hash and not _is_managed(memory):
+            if document is not None and document.generated_hash and not is_managed(memory):
                 why = self._why_stale(view, memory, document, now)
                 if why and not _is_proposed(view, document, self._fresh_ids(memory, document, now)):
                     outdated.append(Stale(memory, document.path, why))
@@ -152,18 +136,18 @@ class Reflections:
 
         self._engine.apply(decide, now or times.utc_now(), on_secret=ALLOW)
 
-    def _subject(self, memories: Sequence[Memory], title: str, scope: Scope) -> _Subject:
+    def _subject(self, memories: Sequence[Memory], title: str, scope: Scope) -> Subject:
         """The subject for some memories; a reflection's own record means its sources, and later memories of its
         scope."""
         only = memories[0]
         if len(memories) > 1 or not is_derived(only):
-            return _Subject(tuple(memory.memory_id for memory in memories), "", title, scope)
+            return Subject(tuple(memory.memory_id for memory in memories), "", title, scope)
         document = self._engine.readable_reflection(only)[0]
         ids = self._fresh_ids(only, document, times.utc_now())
         if not ids:
             raise NotFoundError(f"none of the sources of {only.memory_id} exists any more")
         own = document.title if document and reflections.hand_edited(document) else str(only.metadata.get("title", ""))
-        return _Subject(ids, only.memory_id, title or own, scope_of(only))
+        return Subject(ids, only.memory_id, title or own, scope_of(only))
 
     def _fresh_ids(self, memory: Memory, document: Reflection | None, now: datetime) -> tuple[str, ...]:
         """The sources that a reflection would have today."""
@@ -186,7 +170,7 @@ class Reflections:
         changed = since and any((source.updated_at or since) > since for source in known)
         return "its sources were changed" if changed else ""
 
-    def _reflect(self, subject: _Subject, use_model: bool, dry_run: bool, now: datetime) -> Reflected:
+    def _reflect(self, subject: Subject, use_model: bool, dry_run: bool, now: datetime) -> Reflected:
         subject, notes = self._drafted(subject) if use_model else (subject, ())
 
         def decide(view: View) -> tuple[Change, Reflected]:
@@ -195,7 +179,7 @@ class Reflections:
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
-    def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:
+    def _drafted(self, subject: Subject) -> tuple[Subject, tuple[str, ...]]:
         """The subject with a model's draft, if a model is configured; no lock is held meanwhile."""
         if len(subject.ids) > drafting.MOST_MEMORIES and self._engine.has_llm:
             return subject, (f"written by rules: {len(subject.ids)} memories are too many for one prompt",)
@@ -210,21 +194,16 @@ class Reflections:
         return replace(subject, drafts={sources_hash(memories): answer.value}, by=answer.by), ()
 
 
-def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Change, Reflected]:
+def reflection(view: View, subject: Subject, now: datetime) -> tuple[Change, Reflected]:
     """Write or refresh the reflection on records: a single record's own, or one with a new record for several."""
     memories = [view.need(memory_id) for memory_id in subject.ids]
     digest = sources_hash(memories)
     draft = subject.drafts.get(digest) or draft_of(memories, subject.title)
-    record = _reflection_record(view, memories, subject, draft, now)
+    record = reflection_record(view, memories, subject, draft, now)
     by = subject.by if digest in subject.drafts else ""
     made = written(view, record, draft.body, now, {"sources_hash": digest, GENERATED_BY: by})
     puts = (record,) if made.outcome in (WRITTEN, REFRESHED) else ()
     return Change("reflect", puts, texts=made.edits), Reflected(made.outcome, record, made.path, draft.body)
-
-
-def _is_managed(memory: Memory) -> bool:
-    """Whether another command maintains a record and its reflection."""
-    return memory.source == CONSOLIDATION or REPORT_TAG in memory.tags
 
 
 def sources_hash(memories: Sequence[Memory]) -> str:
@@ -250,85 +229,3 @@ def _is_proposed(view: View, document: Reflection, ids: Sequence[str]) -> bool:
         return False
     sources = [memory for memory_id in ids if (memory := view.get(memory_id))]
     return proposal is not None and proposal.fields.get("sources_hash") == sources_hash(sources)
-
-
-def _reflection_record(
-    view: View, memories: Sequence[Memory], subject: _Subject, draft: Draft, now: datetime
-) -> Memory:
-    existing = view.get(subject.existing) if subject.existing else _existing(view, memories, subject.scope)
-    sources = tuple(memory.memory_id for memory in memories)
-    if existing:
-        summary = existing.content if existing.source == CONSOLIDATION else draft.summary
-        return replace(
-            existing, content=summary, sources=sources, metadata=_metadata(existing, subject), updated_at=now
-        )
-    if len(memories) == 1 and subject.scope.empty:
-        memory = memories[0]
-        return replace(memory, summary_md_ref=reflection_path(memory))
-    categories = [memory.category for memory in memories]
-    new_id = view.new_id(now)
-    return Memory(
-        memory_id=new_id,
-        content=draft.summary,
-        kind=kinds.KNOWLEDGE,
-        category=max(sorted(set(categories)), key=categories.count),
-        tags=("reflection",),
-        confidence=round(sum(memory.confidence for memory in memories) / len(memories), 2),
-        source="reflection",
-        created_at=now,
-        sources=sources,
-        summary_md_ref=reflections.path_for(new_id),
-        metadata=_metadata(None, subject) | provenance.noted(map(provenance.origin, memories)),
-    )
-
-
-def _existing(view: View, memories: Sequence[Memory], scope: Scope) -> Memory | None:
-    """The record of the reflection on this scope, or on exactly these records."""
-    ids = sorted(memory.memory_id for memory in memories)
-    if len(ids) == 1 and scope.empty:
-        return None
-    made = [m for m in view.all() if is_derived(m) and m.summary_md_ref and m.status == ACTIVE]
-    reflected = [m for m in made if not _is_managed(m)]
-    same = [m for m in reflected if not scope.empty and m.metadata.get("scope") == scope.as_dict()]
-    return next(iter(same or [m for m in reflected if scope_of(m).empty and sorted(m.sources) == ids]), None)
-
-
-def _metadata(existing: Memory | None, subject: _Subject) -> dict[str, object]:
-    kept = dict(existing.metadata) if existing else {}
-    kept |= {"scope": subject.scope.as_dict()} if not subject.scope.empty else {}
-    return kept | ({"title": subject.title} if subject.title else {})
-
-
-def with_detail(
-    view: View, puts: Sequence[Memory], memory: Memory, text: str, front: str = "", *, add: bool = True
-) -> tuple[list[Memory], list[TextEdit]]:
-    """Write a record's own Markdown and link it. Front matter at the top of the text is merged into the file's.
-
-    Args:
-        front: front matter for a new file, of which memctl's own fields are ignored.
-        add: append the text to the existing body; otherwise replace it.
-    """
-    path = reflection_path(memory)
-    linked = replace(memory, summary_md_ref=path)
-    before = view.read(path)
-    present = reflections.parse(before, path) if before else None
-    given, text = reflections.given_front(text)
-    sources = [before or reflections.with_own_fields_left_out(front), given]
-    fields = records.front_matter(linked)
-    for source in filter(None, sources):
-        fields |= reflections.parse(source, path).fields
-    fields.pop("generated_hash", None)
-    if present and present.generated_hash:  # of memctl's own body: a different hash shows that the user wrote it
-        fields["generated_hash"] = present.generated_hash
-    if add and present and text.strip() not in present.body:
-        text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
-    elif add and present:
-        text = present.body
-    others = [put for put in puts if put.memory_id != memory.memory_id]
-    return [*others, linked], [TextEdit(path, before, reflections.render(fields, text, *filter(None, sources)))]
-
-
-def reflection_path(memory: Memory) -> str:
-    """The path of a record's reflection, existing or not."""
-    named = memory.summary_md_ref
-    return named if reflections.is_reference(named) else reflections.path_for(memory.memory_id)

@@ -17,7 +17,7 @@ from memctl.sessions.stored import MAIN, StoredSessions, identified, new_ids
 if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
     from memctl.core.limits import Limits
     from memctl.core.messages import Message
-    from memctl.sessions.window import Compacted, Summarize
+    from memctl.sessions.compaction_rules import Compacted, Summarize
 
 
 @dataclass
@@ -110,9 +110,9 @@ class Compacting(StoredSessions):
     def _compacted(
         self, session_id: str, messages: Sequence[Message], policy: str, limits: Limits, summarize: Summarize
     ) -> Compacted:
-        from memctl.sessions import window
+        from memctl.sessions import compaction_rules
 
-        return window.compact(
+        return compaction_rules.compact(
             messages, limits, policy, self._count, summarize,
             lambda text: self._storage.reference(session_id, text), new_ids(),
         )  # fmt: skip
@@ -135,7 +135,7 @@ class Compacting(StoredSessions):
 
         The model is called only if compressing by rules leaves more than half.
         """
-        from memctl.sessions import summary, window
+        from memctl.sessions import compaction_rules, summary
 
         if not self._engine.has_llm:
             problem = self._engine.llm_problem
@@ -143,7 +143,7 @@ class Compacting(StoredSessions):
         request = _Request()
         self._compacted(session_id, messages, policy, limits, request)
         previous, evicted, budget = request.previous, request.evicted, request.budget
-        if not window.needs_model(evicted, limits, self._count):
+        if not compaction_rules.needs_model(evicted, limits, self._count):
             return {}, ()
         answer = self._engine.ask(
             summary.prompt(previous, _clean(evicted), budget),

@@ -24,8 +24,9 @@ if TYPE_CHECKING:  # imported here, threads and the rules of windows would slow 
     from memctl.background import Worker
     from memctl.core.messages import Message
     from memctl.engine import Engine
+    from memctl.sessions.compaction_rules import Compacted
     from memctl.sessions.service import Sessions
-    from memctl.sessions.window import Compacted, Size
+    from memctl.sessions.window import Size
 
 
 class Conversation:

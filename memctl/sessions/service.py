@@ -18,8 +18,8 @@ from memctl.sessions.state import MEMORY, in_run, is_needed, messages_of, with_m
 from memctl.sessions.stored import MAIN, identified
 
 if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
+    from memctl.sessions.compaction_rules import Compacted
     from memctl.sessions.conversation import Conversation
-    from memctl.sessions.window import Compacted
 
 ENDED, IDLE = "ended", "idle"
 """Why messages are queued: their session was ended, or was idle."""

@@ -10,7 +10,7 @@ from memctl.errors import InvalidDataError
 
 if TYPE_CHECKING:  # imported here, the rules of messages and tasks would slow down the start of every command
     from memctl.core.messages import Message
-    from memctl.tasks.rules import Task
+    from memctl.tasks.models import Task
 
 MEMORY, OWN, TASK = "Memory", "memctl", "task"
 """Names of the components: the conversation, the notes, the current task."""

@@ -22,7 +22,7 @@ from memctl.sessions.state import in_run, messages_of, noting_queued, queued_in,
 if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
     from memctl.core.messages import Count, Message
     from memctl.sessions.window import Size
-    from memctl.tasks.rules import Task
+    from memctl.tasks.models import Task
 
 MAIN = "main"
 """The default session."""

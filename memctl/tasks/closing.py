@@ -27,7 +27,7 @@ from memctl.strategies.failures import Failure, failure
 from memctl.strategies.recording import Recorded, prepared, recorded
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
-    from memctl.tasks.rules import Step, Task
+    from memctl.tasks.models import Step, Task
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,8 @@ from memctl.core.text.language import language_of
 from memctl.core.text.shortening import cut, shortened
 from memctl.sessions.summary import content_words, invents_numbers
 from memctl.sessions.topics import key_topics
-from memctl.tasks.rules import (
-    COMPLETED,
-    FAILED,
-    FAILURE,
-    LONGEST_KEPT,
-    PARTIAL,
-    SHOWN_NOTE,
-    SHOWN_RESULT,
-    SUCCESS,
-    Step,
-    Task,
-)
+from memctl.tasks.models import COMPLETED, FAILED, FAILURE, PARTIAL, SHOWN_NOTE, SHOWN_RESULT, SUCCESS, Step, Task
+from memctl.tasks.rules import LONGEST_KEPT
 
 IMPORTANCE = {SUCCESS: 0.8, PARTIAL: 0.8, FAILURE: 0.9}
 FEEDBACK_IMPORTANCE = 0.9

@@ -1,28 +1,36 @@
-"""The current task: its plan, the results of its steps, its decisions.
+"""The transitions of a task: its plan, the results of its steps, its decisions, its end.
 
-Transitions are pure functions from a task and `now` to a task. `state` stores a task in its session's file; `episodes`
-and `strategies` make memories of an ended one.
+Each is a pure function from a task and `now` to a task. `state` stores a task in its session's file; `rendering` shows
+it to a model; `episodes` and `strategies` make memories of an ended one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import cut, one_line, shortened
 from memctl.errors import UsageError
-
-PENDING, IN_PROGRESS, COMPLETED, FAILED = STATUSES = ("pending", "in_progress", "completed", "failed")
-SUCCESS, PARTIAL, FAILURE = OUTCOMES = ("success", "partial", "failure")
-TRIGGERS = ("user_request", "alert", "scheduled")
+from memctl.tasks.models import (
+    COMPLETED,
+    FAILED,
+    FAILURE,
+    IN_PROGRESS,
+    OUTCOMES,
+    PENDING,
+    SHOWN_NOTE,
+    SUCCESS,
+    TRIGGERS,
+    Step,
+    Task,
+)
 
 NOTABLE = 200
 """A result is notable if it has a digit, or more characters than this."""
 
-SHOWN_RESULT, SHOWN_NOTE = 200, 300
 LONGEST_KEPT = 4_000
 """The most characters of a result or a note; the rest belongs in a file."""
 
@@ -40,88 +48,6 @@ INTERRUPTED: Mapping[str, str] = {
 }
 SESSION_ENDED = {"en": "The session ended before the task was done", "zh": "会话结束时任务尚未完成"}
 """Errors that memctl itself records, by language."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of the plan. `call_id`: the tool call that started it; empty if a person or a program did."""
-
-    description: str
-    tool_name: str = ""
-    args: Mapping[str, Any] = field(default_factory=dict)
-    result: str = ""
-    error: str = ""
-    status: str = PENDING
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
-    call_id: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_finished(self) -> bool:
-        return self.status in (COMPLETED, FAILED)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A task, from its request to its outcome.
-
-    Args:
-        goal: the request, or a better wording of it.
-        current_step: the index of the current step; -1 before the first.
-        scratchpad: findings by name.
-        iteration: the number of finished steps.
-        status: `in_progress`, `completed` or `failed`; `outcome` is empty while it runs.
-        memories_used: ids of memories.
-        knowledge: findings that may be useful beyond this task.
-        ended_by: `step_limit` if it took too many steps; otherwise empty.
-        extra: fields that memctl does not know.
-    """
-
-    id: str
-    session_id: str
-    original_request: str
-    goal: str = ""
-    summary: str = ""
-    steps: tuple[Step, ...] = ()
-    current_step: int = -1
-    scratchpad: Mapping[str, str] = field(default_factory=dict)
-    context: Mapping[str, Any] = field(default_factory=dict)
-    iteration: int = 0
-    status: str = IN_PROGRESS
-    started_at: datetime | None = None
-    updated_at: datetime | None = None
-    completed_at: datetime | None = None
-    decisions: tuple[str, ...] = ()
-    memories_used: tuple[str, ...] = ()
-    knowledge: tuple[str, ...] = ()
-    trigger_type: str = "user_request"
-    trigger_summary: str = ""
-    target: str = ""
-    tags: tuple[str, ...] = ()
-    approach: str = ""
-    lessons: tuple[str, ...] = ()
-    outcome: str = ""
-    outcome_summary: str = ""
-    ended_by: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_open(self) -> bool:
-        return self.status == IN_PROGRESS
-
-    @property
-    def tools_used(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(step.tool_name for step in self.steps if step.tool_name and step.is_finished))
-
-    @property
-    def next_step(self) -> int:
-        """The index of the step in progress, else of the first pending one; -1 if there is neither."""
-        statuses = [step.status for step in self.steps]
-        return next((statuses.index(status) for status in (IN_PROGRESS, PENDING) if status in statuses), -1)
-
-
-# Transitions
 
 
 def start(
@@ -361,29 +287,3 @@ def _last_outcome(task: Task, outcome: str) -> str:
     results = [step.result for step in task.steps if step.result]
     texts = (errors or results) if outcome == FAILURE else (results or errors)
     return shortened(texts[-1], 200) if texts else ""
-
-
-# Rendering
-
-_ICONS = {PENDING: "[ ]", IN_PROGRESS: "[>]", COMPLETED: "[x]", FAILED: "[!]"}
-
-
-def rendered(task: Task, iterations: int) -> str:
-    """The task as Markdown for a prompt, with shortened texts on one line each."""
-    lines = [
-        "## Current Task State",
-        f"**Goal**: {one_line(task.goal)[:SHOWN_NOTE]}",
-        f"**Progress**: Step {task.iteration}/{iterations}",
-        "",
-        "### Plan:",
-    ]
-    for at, step in enumerate(task.steps, 1):
-        lines.append(f"  {_ICONS[step.status]} {at}. {one_line(step.description)[:SHOWN_NOTE]}")
-        lines += [f"       Result: {one_line(step.result)[:SHOWN_RESULT]}"] if step.result else []
-        lines += [f"       Error: {one_line(step.error)[:SHOWN_RESULT]}"] if step.error else []
-    decisions = {str(number): text for number, text in enumerate(task.decisions, 1)}
-    context = {name: str(value) for name, value in task.context.items()}
-    for heading, notes in (("Context", context), ("Scratchpad", task.scratchpad), ("Decisions", decisions)):
-        lines += ["", f"### {heading}:"] if notes else []
-        lines += [f"  - {one_line(name)[:80]}: {one_line(text)[:SHOWN_NOTE]}" for name, text in notes.items()]
-    return "\n".join(lines)

@@ -24,7 +24,7 @@ from memctl.tasks.closing import Closed
 from memctl.tasks.explaining import Explaining
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
-    from memctl.tasks.rules import Task
+    from memctl.tasks.models import Task
 
 _NEVER = times.from_value(0)
 
@@ -130,7 +130,7 @@ class Tasks(Explaining):
 
     def text(self, session_id: str = MAIN) -> str:
         """The current task as Markdown for a prompt; empty without one."""
-        from memctl.tasks.rules import rendered
+        from memctl.tasks.rendering import rendered
 
         session = self._storage.load_if_exists(session_id)
         task = task_of(session) if session and session.own else None
@@ -345,7 +345,7 @@ class Tasks(Explaining):
     def _explained(self, task: Task) -> tuple[Task, tuple[str, ...]]:
         """The task with the model's explanation, if it needs one, and notes."""
         from memctl.tasks import episodes
-        from memctl.tasks.rules import rendered
+        from memctl.tasks.rendering import rendered
 
         if not episodes.unexplained(task):
             return task, ()
@@ -359,7 +359,8 @@ class Tasks(Explaining):
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
     ) -> None:
         """Close the current task of a session that ends: as `partial` if a step succeeded, else as `failure`."""
-        from memctl.tasks.rules import COMPLETED, SESSION_ENDED
+        from memctl.tasks.models import COMPLETED
+        from memctl.tasks.rules import SESSION_ENDED
 
         now = now or times.utc_now()
         if task := self.get(session_id, now=now):
@@ -369,15 +370,15 @@ class Tasks(Explaining):
 
     def past_limit(self, session_id: str = MAIN) -> Closed | None:
         """The session's last task, if it ended at its step limit and no other has started since."""
-        from memctl.tasks import rules
+        from memctl.tasks import models, rules
 
         episode = None if self.get(session_id) else self._episode_if_any("", session_id)
         if episode is None or episode.metadata.get("ended_by") != rules.STEP_LIMIT:
             return None
         about = {name: str(episode.metadata.get(name) or "") for name in ("task_description", "outcome_summary")}
-        task = rules.Task(
-            episode.external_id, session_id, about["task_description"], about["task_description"], status=rules.FAILED,
-            outcome=rules.FAILURE, outcome_summary=about["outcome_summary"], ended_by=rules.STEP_LIMIT,
+        task = models.Task(
+            episode.external_id, session_id, about["task_description"], about["task_description"], status=models.FAILED,
+            outcome=models.FAILURE, outcome_summary=about["outcome_summary"], ended_by=rules.STEP_LIMIT,
             completed_at=episode.occurred_at,
         )  # fmt: skip
         return Closed(task, episode, notes=(rules.already_ended(task),))

@@ -9,7 +9,7 @@ from typing import Any
 
 from memctl.core import times
 from memctl.errors import InvalidDataError
-from memctl.tasks.rules import STATUSES, Step, Task
+from memctl.tasks.models import STATUSES, Step, Task
 
 _TIMES = ("started_at", "updated_at", "completed_at")
 _LISTS = ("decisions", "memories_used", "knowledge", "tags", "lessons")

@@ -22,7 +22,7 @@ from typing import Any
 from memctl import distribution
 from memctl.core.names import check_user_name
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
-from memctl.storage.files import atomic, listing
+from memctl.storage.files import atomic, listing, opening
 from memctl.storage.files.layout import CONFIG_NAME, UserFolder
 from memctl.storage.files.listing import is_left_out
 from memctl.transfer.archive_members import LARGEST_MEMBER, MANIFEST, MEGABYTE, invalid, members, reading
@@ -97,7 +97,7 @@ def _write_members(tar: tarfile.TarFile, folder: UserFolder, with_log: bool, lef
         data = _content(folder.root / path)
         _add(tar, FOLDER + path, data)
         listed.append([path, len(data), hashlib.sha256(data).hexdigest()])
-    settings = atomic.read(folder.root.parent / CONFIG_NAME)
+    settings = opening.read(folder.root.parent / CONFIG_NAME)
     if settings is not None:
         _add(tar, CONFIG_NAME, settings)
     manifest: dict[str, Any] = {"format": FORMAT, "user": folder.name, "files": listed}
@@ -108,12 +108,12 @@ def _write_members(tar: tarfile.TarFile, folder: UserFolder, with_log: bool, lef
 
 def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
     info = tarfile.TarInfo(name)
-    info.size, info.mode = len(data), atomic.FILE_MODE
+    info.size, info.mode = len(data), opening.FILE_MODE
     tar.addfile(info, io.BytesIO(data))
 
 
 def _content(path: Path) -> bytes:
-    data = atomic.read(path)
+    data = opening.read(path)
     if data is None:
         raise InvalidDataError("was removed during the export", path=str(path), hint="Run the command again.")
     if len(data) > LARGEST_MEMBER:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from memctl import config, stores
+from memctl import chosen_store, config
 from memctl.core.carried import Carried, Noted, noted
 from memctl.core.names import check_user_name
 from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
@@ -51,7 +51,7 @@ def copy_store(
     source: str | Path, target: str | Path, users: Sequence[str] = (), *, environment: Mapping[str, str] = os.environ
 ) -> list[Copied]:
     """Copy users, by default all, and the settings, from one folder or database into another: see `copy`."""
-    here, there = (stores.named(place, environment) for place in (source, target))
+    here, there = (chosen_store.named(place, environment) for place in (source, target))
     copied = copy(here, there, users)
     copy_settings(here, there)
     return copied

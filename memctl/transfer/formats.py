@@ -16,7 +16,7 @@ from memctl.core.formats import document
 from memctl.core.formats.codec import RecordError
 from memctl.core.models import Memory, Problem
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
-from memctl.storage.files import atomic
+from memctl.storage.files import opening
 from memctl.transfer import foreign, jsontext, notes, records
 from memctl.transfer.fields import READABLE, Item
 from memctl.transfer.jsontext import Entry
@@ -109,7 +109,7 @@ def _read_notes(source: Path, form: str, now: datetime | None, only_store: str) 
 def _bytes(source: Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source
-    data = atomic.read_given(source)
+    data = opening.read_given(source)
     if data is None:
         raise NotFoundError(f"no file {source}")
     return data

@@ -20,7 +20,7 @@ from memctl.core.formats import reflections
 from memctl.core.models import Memory
 from memctl.core.text.shortening import shortened
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.transfer.fields import READABLE, SOURCE, Item, about, category_of, others, short_hash
 from memctl.transfer.jsontext import LARGEST, Entry, fault
 
@@ -119,7 +119,7 @@ def _entry(path: Path, place: str) -> Entry:
     if path.is_symlink():
         return Entry(0, problem="is a symbolic link, which an import does not follow")
     try:
-        note = parsed(atomic.read(path) or b"", place)
+        note = parsed(opening.read(path) or b"", place)
     except InvalidDataError as problem:
         return Entry(problem.line, problem=problem.reason)
     except MemctlError as problem:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memctl.core.names import check_user_name
 from memctl.errors import RefusedError
-from memctl.storage.files import atomic, staging
+from memctl.storage.files import atomic, opening, staging
 from memctl.storage.files.layout import CONFIG_NAME, UserFolder
 from memctl.transfer.archive import FOLDER, Archive, verify
 from memctl.transfer.archive_members import MANIFEST, invalid, members, reading
@@ -57,7 +57,7 @@ def _refusal(folder: UserFolder) -> RefusedError:
 
 
 def _settings(store: Path, archive: Archive) -> bytes | None:
-    present = atomic.read(store / CONFIG_NAME)
+    present = opening.read(store / CONFIG_NAME)
     if archive.settings is None or present == archive.settings:
         return None
     lines = (present or b"").decode("utf-8", "replace").splitlines()

@@ -12,6 +12,7 @@ import pytest
 
 from memctl import MemoryStore, open_store
 from memctl.core import kept
+from memctl.core.formats import transcript_lines
 from memctl.core.messages import Message
 from memctl.core.session import EVICTED, Queued, Session
 from memctl.storage.files import queue, transcripts
@@ -28,9 +29,9 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
         yield opened
 
 
-def lines(store: MemoryStore) -> list[kept.Line | None]:
+def lines(store: MemoryStore) -> list[transcript_lines.Line | None]:
     data = b"".join((store.folder.root / path).read_bytes() for path in transcripts.files(store.folder))
-    return list(kept.lines(data))
+    return list(transcript_lines.lines(data))
 
 
 def texts(store: MemoryStore) -> list[str]:

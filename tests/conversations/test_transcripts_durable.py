@@ -22,7 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
-from memctl.core import attachments, kept
+from memctl.core import attachments
+from memctl.core.formats import transcript_lines
 from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
 from memctl.errors import ConflictError, MemctlError, StorageError
@@ -47,7 +48,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 def said(store: MemoryStore) -> list[str]:
     """Every message that stands and was not deleted, by what the files say."""
     data = b"".join((store.folder.root / path).read_bytes() for path in transcripts.files(store.folder))
-    found = [line for line in kept.lines(data) if line]
+    found = [line for line in transcript_lines.lines(data) if line]
     gone = {line.deleted for line in found if line.deleted}
     return [line.message.text for line in found if line.message and line.message.message_id not in gone]
 
@@ -255,7 +256,9 @@ def test_doctor_on_lines_and_attachments(store: MemoryStore) -> None:
     )
     file.write_bytes(b"\n".join((first, second, third, first, b"{broken", changed, other_month, fourth, b"")))
     names = [
-        attachments.names_in(line.message)[0] for line in kept.lines(second + b"\n" + fourth) if line and line.message
+        attachments.names_in(line.message)[0]
+        for line in transcript_lines.lines(second + b"\n" + fourth)
+        if line and line.message
     ]
     (store.folder.root / transcripts.attachment(names[0])).unlink()
     (store.folder.root / transcripts.attachment(names[1])).write_text("something else")
@@ -309,7 +312,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
         file = store.folder.root / PATH
         file.write_bytes(spoilt(file.read_bytes(), dice))
         before = file.read_bytes()
-        whole = [line.raw for line in kept.lines(before) if line and line.message]
+        whole = [line.raw for line in transcript_lines.lines(before) if line and line.message]
         store.query("Where do I live?", now=NOW)
         store.conversations.runs()
         store.conflicts.open(now=NOW)

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.secrets import FORMS, SENTENCES, ordinary_texts, secret_texts
-from memctl import Memory, MemoryStore, config
+from memctl import Memory, MemoryStore, config, config_values
 from memctl.agent.memory import AgentMemory
-from memctl.core import sensitive
+from memctl.core import sensitive, sensitive_files
 from memctl.core.models import Change, LogLine, TextEdit
 from memctl.core.sensitive import ALLOW, MASK, REFUSE
 from memctl.doctor import codes
@@ -111,7 +111,7 @@ def test_secrets_in_the_forms_people_and_programs_write_them(text: str, held: st
 
 @pytest.mark.parametrize("path", [p for p in SAMPLE_STORE.rglob("*") if p.is_file()], ids=lambda p: p.name)
 def test_the_sample_store_raises_no_alarm(path: Path) -> None:
-    assert sensitive.in_files([path]) == []
+    assert sensitive_files.in_files([path]) == []
 
 
 @given(
@@ -437,10 +437,12 @@ def test_files_for_a_hook(tmp_path: Path) -> None:
     (tmp_path / "c.bin").write_bytes(b"\0" + TOKEN.encode())
     (tmp_path / "d.md").write_bytes(b"\xff\xfe caf\xe9 password: Kitten-99\r\n")
     paths = [tmp_path / name for name in ("a.json", "b.md", "c.bin", "d.md", "gone.md")]
-    told = [f"{Path(place.path).name}:{place.line} {place.kind}" for place in sensitive.in_files(paths)]
+    told = [f"{Path(place.path).name}:{place.line} {place.kind}" for place in sensitive_files.in_files(paths)]
 
     assert told == ["a.json:2 a GitHub token", "a.json:3 a key", "b.md:3 a GitHub token", "d.md:1 a password"]
-    assert str(sensitive.in_files([tmp_path / "b.md"])[0]) == f"{tmp_path / 'b.md'}:3:7: looks like a GitHub token"
+    assert (
+        str(sensitive_files.in_files([tmp_path / "b.md"])[0]) == f"{tmp_path / 'b.md'}:3:7: looks like a GitHub token"
+    )
 
 
 @pytest.mark.parametrize(("value", "name"), [("hunter2x", "password"), ({"db": {"dbPassword": "Kitten99"}}, ""),
@@ -481,17 +483,17 @@ def test_ordinary_text_compiles_no_rule() -> None:
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "DEEPSEEK_API_KEY", "A_API_KEY"])
 def test_variables_a_store_may_name(name: str) -> None:
-    assert config.check("llm_key_variable", name) == name
+    assert config_values.check("llm_key_variable", name) == name
 
 
 @pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "HOME", "GITHUB_TOKEN", "my_API_KEY", "", "X_API_KEY\n"])
 def test_variables_a_store_may_not_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for setting in ("llm_key_variable", "model_key_variable"):
         with pytest.raises(InvalidDataError):
-            config.check(setting, name)
+            config_values.check(setting, name)
     if name.isupper() and name.isidentifier():
         monkeypatch.setenv("MEMCTL_KEY_VARIABLES", f"OTHER,{name}")
-        assert config.check("llm_key_variable", name) == name
+        assert config_values.check("llm_key_variable", name) == name
 
 
 def test_the_error_says_what_to_do(tmp_path: Path) -> None:

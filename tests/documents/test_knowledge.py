@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, distribution
-from memctl.core.formats import knowledge
+from memctl.core.formats import knowledge, markdown
 from memctl.core.formats.knowledge import LARGE, SMALL, UNSPLIT, Chunk, chunks
 from memctl.core.models import Filters, Memory, Query
 from memctl.doctor.examining import examine
@@ -76,7 +76,7 @@ ANY = st.lists(ANY_LINE | st.sampled_from(("s. " * 900, "句子。" * 900, "z" *
 def test_each_line_stands_in_one_passage_at_its_place(text: str, path: str) -> None:
     lines = text.split("\n")
     found = of(text, path)
-    begin = knowledge.front_matter(lines)[1] if path.endswith(".md") else 0
+    begin = markdown.front_matter(lines)[1] if path.endswith(".md") else 0
     held = Counter(number for chunk in found for number in range(chunk.line, chunk.end_line + 1))
 
     for chunk in found:
@@ -90,7 +90,7 @@ def test_each_line_stands_in_one_passage_at_its_place(text: str, path: str) -> N
 @cases(200)
 def test_nothing_is_lost_doubled_or_too_long(text: str, path: str) -> None:
     found = of(text, path)
-    begin = knowledge.front_matter(text.split("\n"))[1] if path.endswith(".md") else 0
+    begin = markdown.front_matter(text.split("\n"))[1] if path.endswith(".md") else 0
     body = "\n".join(text.split("\n")[begin:])
 
     assert "".join("".join(chunk.text for chunk in found).split()) == "".join(body.split())

@@ -38,7 +38,7 @@ from conftest import (
     write_by_hand,
 )
 
-from memctl import MemoryStore, open_store, stores
+from memctl import MemoryStore, chosen_store, open_store
 from memctl.core import json_merge as merge_values
 from memctl.core import records
 from memctl.core.models import Change, Filters, Memory, Query, TextEdit
@@ -48,7 +48,7 @@ from memctl.doctor.examining import examine
 from memctl.doctor.repairing import repair
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
-from memctl.storage.files import atomic, journal, layout, lock
+from memctl.storage.files import atomic, journal, layout, lock, opening
 from memctl.storage.index import database
 from memctl.storage.ports.view import View
 
@@ -102,7 +102,7 @@ def test_the_guard_keeps_tests_away_from_home() -> None:
     places = [
         Path.home(),
         Path("~/.memctl").expanduser(),
-        stores.find_store(None, os.environ),
+        chosen_store.find_store(None, os.environ),
         layout.cache_directory(os.environ),
     ]
     assert all(place.resolve().is_relative_to(temporary) for place in places)
@@ -865,9 +865,9 @@ def test_no_file_is_read_or_written_through_a_link(tmp_path: Path) -> None:
         with pytest.raises(RefusedError, match="symbolic link"):
             write()
     with pytest.raises(StorageError, match="not a regular file"):
-        atomic.read(link)
+        opening.read(link)
     with pytest.raises(OSError, match="symbolic links"):
-        atomic.regular(str(link), os.O_WRONLY | os.O_APPEND)
+        opening.regular(str(link), os.O_WRONLY | os.O_APPEND)
     assert link.is_symlink()
     assert target.read_bytes() == b"xyzzy"
 

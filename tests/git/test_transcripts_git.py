@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_git import git_of_ones_own, memctl, repository, run  # noqa: F401
 
 from memctl import MemoryStore, open_store
-from memctl.core import kept
+from memctl.core.formats import transcript_lines
 from memctl.core.kept import KeptMessage
 from memctl.doctor.examining import examine
 from memctl.git import attributes, installation
@@ -277,7 +277,7 @@ def test_settle_merges_transcripts_that_git_marked(tmp_path: Path) -> None:
 def line(number: int, text: str = "", run_id: str = "r", minute: int = -1) -> bytes:
     at = NOW + timedelta(minutes=number if minute < 0 else minute)
     blocks = ({"type": "text", "text": text or f"Message {number}."},)
-    return kept.encode(KeptMessage(f"msg_{number}", "main", run_id, "user", blocks, at))
+    return transcript_lines.encode(KeptMessage(f"msg_{number}", "main", run_id, "user", blocks, at))
 
 
 def file(*lines: bytes) -> bytes:
@@ -285,7 +285,7 @@ def file(*lines: bytes) -> bytes:
 
 
 def gone(number: int, *, final: bool = False) -> bytes:
-    return kept.deletion(f"msg_{number}", NOW, final=final)
+    return transcript_lines.deletion(f"msg_{number}", NOW, final=final)
 
 
 MERGES: dict[str, tuple[Sequence[bytes] | None, Sequence[bytes], Sequence[bytes], Sequence[bytes]]] = {
@@ -334,7 +334,7 @@ def edited(lines: Sequence[bytes], edits: Sequence[tuple[str, int]], side: str) 
     """A side after some edits; what it adds has ids of its own."""
     found = list(lines)
     for what, number in edits:
-        own = [raw for raw in found if (read := next(kept.lines(raw))) and read.message]
+        own = [raw for raw in found if (read := next(transcript_lines.lines(raw))) and read.message]
         chosen = own[number % len(own)] if own else None
         if what == "add":
             found.append(line(100 + len(found) + (500 if side == "b" else 0), run_id=side, minute=50 + len(found)))
@@ -349,7 +349,7 @@ def edited(lines: Sequence[bytes], edits: Sequence[tuple[str, int]], side: str) 
                 found = [raw for raw in found if raw not in tombstones]
             elif not tombstones:
                 found = [raw for raw in found if what == "delete" or raw != chosen]
-                found.append(kept.deletion(message_id, NOW, final=what == "final"))
+                found.append(transcript_lines.deletion(message_id, NOW, final=what == "final"))
     return found
 
 

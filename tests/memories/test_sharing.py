@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
 from memctl.agent.schemas import TOOLS
-from memctl.agent.shared import Shared, merged, open_shared
+from memctl.agent.shared import Shared, open_shared
+from memctl.agent.shared_results import merged
 from memctl.agent.tools import Toolbox
 from memctl.core.models import Filters, Hit, Memory
 from memctl.core.selection import Selection

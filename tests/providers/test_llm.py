@@ -22,7 +22,7 @@ import pytest
 from conftest import PATIENCE
 
 import memctl
-from memctl import chosen_models, config, distribution
+from memctl import chosen_models, config_values, distribution
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, ProviderError, UsageError
 from memctl.providers.base import LLM
@@ -577,12 +577,12 @@ print(sorted({{"httpx", "jsonschema"}} & set(sys.modules)))
 class TestSettings:
     @pytest.mark.parametrize("name", ["none", "openai:qwen3:8b"])
     def test_names(self, name: str) -> None:
-        assert config.check("llm", name) == name
+        assert config_values.check("llm", name) == name
 
     @pytest.mark.parametrize("name", ["", "openai", "openai:", "builtin", "gpt-5", "openai:\ud800"])
     def test_names_that_are_none(self, name: str) -> None:
         with pytest.raises(InvalidDataError, match="llm: "):
-            config.check("llm", name)
+            config_values.check("llm", name)
 
     def test_none_by_default(self) -> None:
         assert chosen_models.need_llm(Settings(), {}) is None

@@ -12,7 +12,8 @@ from conftest import write_by_hand
 
 from memctl import MemoryStore
 from memctl.cli.main import main
-from memctl.purge.telling import marks, passages
+from memctl.purge.marks import marks
+from memctl.purge.texts import passages
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 

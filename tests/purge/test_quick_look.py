@@ -10,15 +10,10 @@ from memctl.core.formats import codec
 from memctl.core.models import Memory
 from memctl.core.text.terms import terms, words
 from memctl.providers.builtin import DATA, VOCABULARY_FILE
+from memctl.purge.marks import marks
 from memctl.purge.phrases import Phrases
-from memctl.purge.telling import (
-    holds_one_of,
-    marks,
-    passages,
-    passages_of_document,
-    passages_of_file,
-    written,
-)
+from memctl.purge.quick_check import holds_one_of, written
+from memctl.purge.texts import passages, passages_of_document, passages_of_file
 from memctl.storage.files import edit
 from memctl.storage.files.erasing.erasure import Parts
 

@@ -21,7 +21,7 @@ from memctl.core.messages import (
 )
 from memctl.core.text.language import language_of
 from memctl.errors import InvalidDataError
-from memctl.sessions import episodes, summary, topics, window
+from memctl.sessions import compaction_rules, episodes, summary, topics, window
 
 FORTY = Limits(messages=40, turns=20)
 SMALL = Limits(tokens=300, messages=16, turns=6, keep_last=4, auto_messages=12, output_characters=160)
@@ -36,7 +36,7 @@ def by_rules(previous, gone, budget):
 
 
 def compacted(messages, limits=SMALL, policy=SUMMARIZE, summarize=by_rules):
-    return window.compact(
+    return compaction_rules.compact(
         messages, limits, policy, estimate, summarize, lambda text: f"s/{abs(hash(text)):032x}"[:34], ids("new")
     )
 
@@ -142,7 +142,7 @@ def test_order_is_kept(messages, limits, policy):
 @EVERY
 def test_what_is_within_the_limits_is_left_alone(messages, limits, policy):
     if not window.is_over(window.size(messages, estimate), limits, policy):
-        assert compacted(messages, limits, policy) == window.Compacted(messages)
+        assert compacted(messages, limits, policy) == compaction_rules.Compacted(messages)
 
 
 @EVERY

@@ -16,10 +16,10 @@ from memctl.agent.memory import AgentMemory
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.sessions.state import with_task
 from memctl.tasks import episodes as task_episodes
-from memctl.tasks import rules
+from memctl.tasks import models, rendering, rules
 from memctl.tasks import state as task_state
 from memctl.tasks import strategies as task_strategies
-from memctl.tasks.rules import Task
+from memctl.tasks.models import Task
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -71,13 +71,13 @@ def test_a_task_survives_its_file_and_keeps_its_rules(steps):
     task = walked(started(plan=("Dump", "Upgrade")), steps)
     assert task_state.from_state(task_state.to_state(task)) == task
     assert task.iteration == sum(step.is_finished for step in task.steps)
-    assert sum(step.status == rules.IN_PROGRESS for step in task.steps) <= len(task.steps)
+    assert sum(step.status == models.IN_PROGRESS for step in task.steps) <= len(task.steps)
     assert all(len(text) <= rules.LONGEST_KEPT for text in task.scratchpad.values())
-    for line in rules.rendered(task, 20).splitlines():
+    for line in rendering.rendered(task, 20).splitlines():
         assert len(line) <= 400
 
 
-@given(st.lists(STEP, max_size=25), st.sampled_from(rules.OUTCOMES))
+@given(st.lists(STEP, max_size=25), st.sampled_from(models.OUTCOMES))
 def test_what_any_task_leaves_behind_has_its_form(steps, outcome):
     over = rules.closed(walked(started(), steps), outcome, NOW)
     episode = task_episodes.episode_of(over)
@@ -136,7 +136,7 @@ def test_it_is_rendered_as_markdown():
     task = rules.finish_step(rules.begin_step(task, NOW), NOW, result="42 GB in " + "1" * 300)
     task = rules.begin_step(task, NOW)
     task = rules.note(task, NOW, "schema", "line one\n### Scratchpad:\n  - forged: note")
-    assert rules.rendered(task, 20) == "\n".join(
+    assert rendering.rendered(task, 20) == "\n".join(
         [
             "## Current Task State", "**Goal**: Upgrade Postgres on payments-db", "**Progress**: Step 1/20", "",
             "### Plan:", "  [x] 1. Dump", f"       Result: {('42 GB in ' + '1' * 300)[:200]}", "  [>] 2. Upgrade", "",

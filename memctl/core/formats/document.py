@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from memctl import distribution
 from memctl.core.formats import codec
+from memctl.core.formats.file_text import BROKEN_HINT, check_text
 from memctl.core.formats.json_reader import BytesReader
 from memctl.core.models import Memory
 from memctl.errors import FormatVersionError, InvalidDataError
@@ -73,12 +73,6 @@ def empty(user_id: str) -> bytes:
     return (json.dumps({**header_of(user_id), "memories": []}, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-MARKED = "has git conflict markers: git merged it by lines (`memctl git settle` merges it by records)"
-MARKED_HINT = "Run `memctl git settle`; `memctl git install` makes git merge by records from now on."
-
-_BROKEN_HINT = "Correct the file by hand (nothing was changed), then run `memctl doctor`."
-
-
 Take = Callable[[RawRecord, Any], None]
 """Called with each record and its JSON value, which is None for known records."""
 
@@ -117,8 +111,8 @@ def walk(
     data: bytes, take: Take, path: str = FILE_NAME, wanted: Test = _every, known: Test = _none
 ) -> tuple[dict[str, Any], Array]:
     """Like `parse`, calling `take` for each record; returns the other fields of the document."""
-    _check_text(data, path)
-    reader = BytesReader(data, path, _BROKEN_HINT)
+    check_text(data, path)
+    reader = BytesReader(data, path, BROKEN_HINT)
     walked = _Walker(reader, take, wanted, known)
     if reader.skip() == "[":
         header: dict[str, Any] = {}
@@ -129,52 +123,6 @@ def walk(
         raise reader.fail("unexpected text after the end of the document")
     _check_format(header, path)
     return header, array
-
-
-_CHECKED_AT_ONCE = 1024 * 1024
-
-
-def _check_text(data: bytes, path: str) -> None:
-    """Check that a file is UTF-8 without git conflict markers, without decoding it all at once."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for start in range(0, len(data), _CHECKED_AT_ONCE) if not data.isascii() else ():
-            decoder.decode(data[start : start + _CHECKED_AT_ONCE])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        raise _not_text(data, path) from None
-    if b"<<<<<<<" in data and (line := conflict_line(data.decode())):
-        raise InvalidDataError(MARKED, path=path, line=line, column=1, hint=MARKED_HINT)
-
-
-def _not_text(data: bytes, path: str) -> InvalidDataError:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        start = problem.start
-    line = data.count(b"\n", 0, start) + 1
-    column = start - (data.rfind(b"\n", 0, start) + 1) + 1
-    return InvalidDataError(encoding_problem(data), path=path, line=line, column=column, hint=_BROKEN_HINT)
-
-
-def encoding_problem(data: bytes) -> str:
-    """The message for text in another encoding; Windows editors call UTF-16 "Unicode"."""
-    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return "is UTF-16, and must be saved as UTF-8" if wide else "is not valid UTF-8"
-
-
-def conflict_line(text: str) -> int:
-    """The line of the first git conflict marker, 0 if there is none. (One pass: hostile files have many.)"""
-    begun = 0
-    if "<<<<<<<" not in text or ">>>>>>>" not in text:
-        return 0
-    for number, ended in enumerate(text.split("\n"), 1):  # not `splitlines`: U+2028 may occur in a memory
-        line = ended.rstrip("\r")
-        if not begun and (line.startswith("<<<<<<< ") or line == "<<<<<<<"):
-            begun = number
-        elif begun and (line.startswith(">>>>>>> ") or line == ">>>>>>>"):
-            return begun
-    return 0
 
 
 @dataclass

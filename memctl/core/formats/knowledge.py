@@ -5,21 +5,20 @@ Pure functions: the same bytes always give the same passages.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
 
-from memctl.core.formats import safe_yaml
+from memctl.core.formats import markdown
+from memctl.core.formats.markdown import Block
 from memctl.core.text.sentences import spans
-from memctl.core.text.shortening import cut, one_line
 from memctl.errors import InvalidDataError
 
 FOLDER = "knowledge/"
 MARKDOWN = (".md", ".markdown")
+
 SUFFIXES = (*MARKDOWN, ".rst", ".txt")
 
 LARGEST_FILE = 16 * 1024 * 1024
@@ -37,15 +36,7 @@ SEPARATOR = " > "
 
 _LONGEST_PATH = 1000
 _NOT_IN_NAMES = ("Cc", "Cf", "Cs", "Zl", "Zp")
-_LONGEST_HEADING = 300
-_SHOWN_HEADING = 120
-_LARGEST_FRONT = 64 * 1024
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
-_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
-_FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
-_NO_PARAGRAPH = re.compile(r"\s*(?:[-*+>|]|\d+[.)]\s|#{1,6}\s)|    |\t")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _HINT = "The file is left unchanged and not searched; save it as UTF-8 text."
 
 
@@ -63,17 +54,6 @@ class Chunk:
     heading_path: str
     line: int
     end_line: int
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Lines from `start` to before `end`, from 0: a heading, a paragraph, or code or a table to keep together."""
-
-    start: int
-    end: int
-    whole: bool = False
-    level: int = 0
-    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,10 +127,10 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
     """
     lines = decode(data, path).split("\n")
     if path.lower().endswith((*MARKDOWN, ".rst")):  # both may have underlined headings
-        front, begin = front_matter(lines)
-        sections = _sections(_markdown(lines, begin), _flat(front.get("title")))
+        front, begin = markdown.front_matter(lines)
+        sections = _sections(markdown.blocks(lines, begin), markdown.flat(front.get("title")))
     else:
-        sections = iter([("", list(_paragraphs(lines)))])
+        sections = iter([("", list(markdown.paragraphs(lines)))])
     made: list[Chunk] = []
     for piece, heading in ((piece, path) for path, blocks in sections for piece in _packed(lines, blocks)):
         if piece.text.strip():
@@ -160,104 +140,10 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
     return made
 
 
-# Markdown by lines
-
-
-def front_matter(lines: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """The fields of the front matter and the start of the body; front matter that is not a mapping counts as text."""
-    end = lines[0].rstrip() == "---" and next((n for n in range(1, len(lines)) if lines[n].rstrip() == "---"), 0)
-    front = "\n".join(lines[1:end])
-    if not end or len(front) >= _LARGEST_FRONT:
-        return {}, 0
-    try:
-        fields = safe_yaml.load(front)
-    except safe_yaml.UnsafeYamlError:
-        return {}, 0
-    return (fields, end + 1) if isinstance(fields, dict) else ({}, 0)
-
-
-def _markdown(lines: Sequence[str], begin: int) -> Iterator[_Block]:
-    """Headings, code and paragraphs, in order, without blank lines."""
-    at = begin
-    while at < len(lines):
-        if not lines[at].strip():
-            at += 1
-            continue
-        block = _heading(lines, at) or _fenced(lines, at) or _paragraph(lines, at)
-        yield block
-        at = block.end
-
-
-def _heading(lines: Sequence[str], at: int) -> _Block | None:
-    line = lines[at]
-    if len(line) > _LONGEST_HEADING:
-        return None
-    if mark := _HEADING.match(line):
-        title = re.sub(r"(?:^|[ \t])#+$", "", line[mark.end() :].strip())
-        return _Block(at, at + 1, level=len(mark[1]), title=_flat(title))
-    underlined = at + 1 < len(lines) and not _NO_PARAGRAPH.match(line) and _underline(lines[at + 1])
-    if underlined and not _fence(line):
-        return _Block(at, at + 2, level=1 if underlined == "=" else 2, title=_flat(line))
-    return None
-
-
-def _underline(line: str) -> str:
-    """`=` or `-` if a line underlines a heading."""
-    marks = _UNDERLINE.fullmatch(line) if len(line) <= _LONGEST_HEADING else None
-    return marks[1][0] if marks else ""
-
-
-def _flat(title: object) -> str:
-    """A heading as plain text on one line."""
-    if not isinstance(title, str):
-        return ""
-    return cut(one_line(re.sub(r"[*`]", "", _LINK.sub(r"\1", title[:_LONGEST_HEADING]))), _SHOWN_HEADING)
-
-
-def _fence(line: str) -> str:
-    """The marks that open a code block; empty if the line opens none."""
-    fence = _FENCE.match(line.lstrip())
-    return "" if fence is None or (fence[1][0] == "`" and "`" in fence[2]) else fence[1]
-
-
-def _fenced(lines: Sequence[str], at: int) -> _Block | None:
-    """A code block up to its closing fence or the end of the file."""
-    if not (marks := _fence(lines[at])):
-        return None
-    for end in range(at + 1, len(lines)):
-        closing = lines[end].strip()
-        if len(closing) >= len(marks) and set(closing) == {marks[0]}:
-            return _Block(at, end + 1, whole=True)
-    return _Block(at, len(lines), whole=True)
-
-
-def _paragraph(lines: Sequence[str], at: int) -> _Block:
-    """Lines up to a blank one, a heading or code."""
-    end = at + 1
-    while end < len(lines) and lines[end].strip() and not _fence(lines[end]) and not _heading_mark(lines[end]):
-        end += 1
-    return _Block(at, end, whole=lines[at].lstrip().startswith("|"))
-
-
-def _heading_mark(line: str) -> bool:
-    return len(line) <= _LONGEST_HEADING and _HEADING.match(line) is not None
-
-
-def _paragraphs(lines: Sequence[str]) -> Iterator[_Block]:
-    """The paragraphs of plain text."""
-    for filled, numbers in groupby(range(len(lines)), key=lambda number: bool(lines[number].strip())):
-        if filled:
-            start, *others = numbers
-            yield _Block(start, start + 1 + len(others))
-
-
-# From blocks to passages
-
-
-def _sections(blocks: Iterator[_Block], title: str) -> Iterator[tuple[str, list[_Block]]]:
+def _sections(blocks: Iterator[Block], title: str) -> Iterator[tuple[str, list[Block]]]:
     """Blocks by heading; a heading directly followed by a deeper one goes with that one."""
     above: dict[int, str] = {0: title} if title else {}
-    path, held, bare = title, list[_Block](), 0
+    path, held, bare = title, list[Block](), 0
     for block in blocks:
         if block.level:
             if held and not (bare and block.level > bare and len(held) < 6):
@@ -277,7 +163,7 @@ def _heading_path(above: dict[int, str]) -> str:
     return SEPARATOR.join(text for text, _ in groupby(texts))
 
 
-def _packed(lines: Sequence[str], blocks: Sequence[_Block]) -> Iterator[_Piece]:
+def _packed(lines: Sequence[str], blocks: Sequence[Block]) -> Iterator[_Piece]:
     """Pieces of the blocks: small ones joined with neighbours, headings with the text after them."""
     held: _Piece | None = None
     heads = False
@@ -304,7 +190,7 @@ def _joins(lines: Sequence[str], held: _Piece, piece: _Piece, heads: bool) -> bo
     return (heads and above < LARGE) or (small and above + len(piece.text) < LARGE)
 
 
-def _parts(lines: Sequence[str], block: _Block) -> Iterator[_Piece]:
+def _parts(lines: Sequence[str], block: Block) -> Iterator[_Piece]:
     """The block itself, or parts of at most `LARGE` characters, cut between lines if possible."""
     held = _complete_lines(lines, block.start, block.end)
     if len(held.text) <= (UNSPLIT if block.whole else LARGE):

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memctl.core.messages import HINT, TOOL, Message, ToolCall, block_text, is_call, is_result, is_text, text_block
+from memctl.core.message_blocks import block_text, is_call, is_result, is_text, text_block
+from memctl.core.messages import HINT, TOOL, Message, ToolCall
 from memctl.core.plain_json import as_text
 from memctl.errors import InvalidDataError
 

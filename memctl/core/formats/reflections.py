@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memctl.core.formats import codec, document, front_matter, safe_yaml
+from memctl.core.formats import codec, file_text, front_matter, safe_yaml
 from memctl.core.formats.front_matter import Field
 from memctl.core.models import Reflection
 from memctl.errors import InvalidDataError
@@ -72,8 +72,8 @@ def decode(data: bytes, path: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise InvalidDataError(document.encoding_problem(data), path=path, line=line, hint=_HINT) from None
-    if line := document.conflict_line(text):
+        raise InvalidDataError(file_text.encoding_problem(data), path=path, line=line, hint=_HINT) from None
+    if line := file_text.conflict_line(text):
         raise InvalidDataError("has git conflict markers", path=path, line=line, hint="Resolve the merge by hand.")
     return text.replace("\r\n", "\n")
 

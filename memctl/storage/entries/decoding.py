@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from memctl.core import kept, kinds
-from memctl.core.formats import document, knowledge, reflections
+from memctl.core import kinds
+from memctl.core.formats import document, knowledge, reflections, transcript_lines
 from memctl.core.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
@@ -25,7 +25,7 @@ PASSAGE_MARK = "#"
 
 def part_of(path: str) -> str:
     """The part of an answer that the content of a file belongs to."""
-    if kept.is_transcript(path):
+    if transcript_lines.is_transcript(path):
         return MESSAGES
     return DOCUMENTS if knowledge.is_document(path) else MEMORIES
 
@@ -34,7 +34,7 @@ def memory_of(path: str, raw: bytes, line: int) -> Memory:
     """The content of a file at this line, as a memory."""
     if path == document.FILE_NAME:
         return document.decode_raw(raw)
-    if kept.is_transcript(path):
+    if transcript_lines.is_transcript(path):
         return message(raw)
     if knowledge.is_document(path):
         return passage(path, raw, line)

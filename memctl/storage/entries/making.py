@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from memctl.core.formats import codec, document, knowledge, reflections
-from memctl.core.kept import Line
+from memctl.core.formats.transcript_lines import Line
 from memctl.core.models import DOCUMENTS, MESSAGES, Memory, Reflection
 from memctl.core.searchable import dated, searchable
 from memctl.core.times import to_text

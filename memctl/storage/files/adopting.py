@@ -18,7 +18,7 @@ from memctl.core.formats import sessions as form
 from memctl.core.json_merge import CONFLICTS
 from memctl.core.operations import INTENT, Operation
 from memctl.core.receipts import counted, parsed
-from memctl.storage.files import atomic, journal, local_state, sessions, watermark
+from memctl.storage.files import atomic, journal, local_state, opening, sessions, watermark
 from memctl.storage.files.layout import COUNTED, PRIVATE, UserFolder, path_of
 from memctl.storage.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
 from memctl.storage.files.signing import OPERATION, RECEIPT, unsigned
@@ -140,7 +140,7 @@ def _unfit(folder: UserFolder, entry: Entry) -> str:
 def _is_taken(folder: UserFolder, entry: Entry) -> bool:
     """Whether the entry's path has another file already, which an interrupted adoption did not write."""
     target = local_state.origin(entry.path)
-    there = atomic.read(folder.root / target)
+    there = opening.read(folder.root / target)
     return there is not None and there != _own(folder, target, entry.data)
 
 
@@ -212,7 +212,7 @@ def _adopt_receipts(folder: UserFolder, lines: Sequence[bytes]) -> None:
 
 def _adopt_file(folder: UserFolder, entry: Entry) -> None:
     """Sign a file in its place; a session may have changed meanwhile."""
-    data = atomic.read(folder.root / entry.path, folder.root)
+    data = opening.read(folder.root / entry.path, folder.root)
     target = local_state.origin(entry.path)
     if data is not None and entry.kind == SESSION and _is_taken(folder, entry) and target != entry.path:
         target, data = _renamed_session(folder, target, data)
@@ -240,7 +240,7 @@ def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, b
     for number in count(2):
         target = f"{stem}-{number}.json"
         renamed = form.encoded({**session, "sessionId": f"{stem}-{number}".removeprefix("sessions/")}, "the session")
-        there = atomic.read(folder.root / target)
+        there = opening.read(folder.root / target)
         if there is None or there == _own(folder, target, renamed):
             break
     return target, renamed

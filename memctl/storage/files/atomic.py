@@ -15,22 +15,20 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedWriter
 from pathlib import Path
 
 from memctl.errors import RefusedError, StorageError
+from memctl.storage.files.opening import FILE_MODE, NOT_REGULAR, folder_of, read, regular
 
 DIRECTORY_MODE = 0o700
-FILE_MODE = 0o600
 TEMPORARY_PREFIX = ".memctl-tmp-"
 
 UNSURE = "It is written, but it is not certain that it outlasts a power cut. Look after the disk, then do it again."
 """Hint of an error that comes after the change was made."""
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_PATH", 0)
-"""How a folder is opened to look up names in it, even if its list of names may not be read."""
 
 _NO_SWAP = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.ENOENT}
 """Errors of a system that cannot swap two names, or of a path that has disappeared."""
@@ -45,20 +43,6 @@ def fsync_directory(path: Path) -> None:
         os.close(handle)
 
 
-@contextmanager
-def _folder_of(path: Path, root: Path | None) -> Iterator[int]:
-    """The folder of a file, opened; below `root`, no link is followed."""
-    handle = os.open(path.parent if root is None else root, _FOLDER)
-    try:
-        for name in path.parent.relative_to(root).parts if root else ():
-            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=handle)
-            os.close(handle)
-            handle = inner
-        yield handle
-    finally:
-        os.close(handle)
-
-
 def make_directory(path: Path, root: Path | None = None) -> None:
     """Create a directory and its parents (only those below `root`), private to the owner."""
     with writing(path):
@@ -66,7 +50,7 @@ def make_directory(path: Path, root: Path | None = None) -> None:
             return
     make_directory(path.parent, root)
     try:
-        with _folder_of(path, root) as place:
+        with folder_of(path, root) as place:
             os.mkdir(path.name, DIRECTORY_MODE, dir_fd=place)
         with suppress(PermissionError):  # the parent may be writable but not readable
             fsync_directory(path.parent)
@@ -112,52 +96,6 @@ def storage_error(problem: OSError, path: Path) -> StorageError:
     return StorageError(f"cannot write {path}: {reason}", hint=hints.get(problem.errno or 0, ""))
 
 
-def read(path: Path, root: Path | None = None) -> bytes | None:
-    """The bytes of a file in a store; None if it does not exist.
-
-    Raises:
-        StorageError: the file exists but cannot be read, or is not a regular file.
-    """
-    if root is None:
-        return _read(path, regular)
-
-    def opener(name: str, flags: int) -> int:
-        with _folder_of(path, root) as place:
-            return regular(path.name, flags, place)
-
-    return _read(path, opener)
-
-
-def read_given(path: Path) -> bytes | None:
-    """Like `read`, for a file that the user named: it may be a link or a pipe."""
-    return _read(path, None)
-
-
-def _read(path: Path, opener: Callable[[str, int], int] | None) -> bytes | None:
-    try:
-        with open(path, "rb", opener=opener) as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as problem:
-        raise unread(problem, path) from None
-    except ValueError as problem:
-        raise StorageError(f"cannot read {path}: {problem}") from None
-
-
-def regular(name: str, flags: int, folder: int | None = None) -> int:
-    """Opener for files of a store. A link could lead anywhere, a pipe would block, a device never ends.
-
-    Raises:
-        OSError: ELOOP for a link, ENXIO for anything else that is not a regular file.
-    """
-    handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE_MODE, dir_fd=folder)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.ENXIO, _NO_FILE, name)
-    return handle
-
-
 def check_regular(path: Path) -> None:
     """Check that a path is free or a regular file.
 
@@ -166,36 +104,7 @@ def check_regular(path: Path) -> None:
     """
     with writing(path):
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-            raise StorageError(f"cannot write {path}: {_NO_FILE}")
-
-
-def unread(problem: OSError, path: Path) -> StorageError:
-    """An error of reading as an error that says what to do."""
-    if problem.errno in _NO_FILES:
-        return StorageError(f"cannot read {path}: {_NO_FILE}")
-    reason = os.strerror(problem.errno) if problem.errno else str(problem)
-    return StorageError(f"cannot read {path}: {reason}", hint="Check its permissions.")
-
-
-_NO_FILE = "it is not a regular file (put the real file there)"
-_NO_FILES = (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP)
-"""Errors for links, pipes without a reader, and sockets."""
-
-
-def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file in a store, one by one, with their ends; none if the file does not exist.
-
-    Raises:
-        StorageError: as `read`.
-    """
-    try:
-        with open(path, "rb", opener=regular) as file:
-            for line in file:
-                yield from line.splitlines(keepends=True)
-    except FileNotFoundError:
-        return
-    except OSError as problem:
-        raise unread(problem, path) from None
+            raise StorageError(f"cannot write {path}: {NOT_REGULAR}")
 
 
 def replace(
@@ -212,14 +121,14 @@ def replace(
     """
     refuse_link(path)
     make_directory(path.parent, root)
-    with writing(path), _folder_of(path, root) as place:
+    with writing(path), folder_of(path, root) as place:
         temporary = TEMPORARY_PREFIX + secrets.token_hex(6)
         try:
             result = _write_new(temporary, data, _mode_for(path.name, place), place)
             if keep is None:
                 os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
             else:
-                with _folder_of(keep, root) as aside:
+                with folder_of(keep, root) as aside:
                     swap_in(temporary, path, place, keep.name, aside)
         except OSError:
             with suppress(OSError):  # otherwise the next writer removes it
@@ -378,7 +287,7 @@ def append(path: Path, data: bytes, root: Path | None = None) -> None:
     unshare(path, root)
     try:
         new = not path.exists()
-        with _folder_of(path, root) as place:
+        with folder_of(path, root) as place:
             handle = regular(path.name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, place)
         try:
             write_all(handle, data)
@@ -398,7 +307,7 @@ def remove(path: Path, root: Path | None = None) -> None:
         StorageError: as `replace`.
     """
     with writing(path):
-        with suppress(FileNotFoundError), _folder_of(path, root) as place:
+        with suppress(FileNotFoundError), folder_of(path, root) as place:
             os.unlink(path.name, dir_fd=place)
         there = path.parent.is_dir()
     if there:
@@ -411,7 +320,7 @@ def move(path: Path, target: Path, root: Path | None = None) -> None:
     Raises:
         StorageError: nothing was moved; or, if the hint is `UNSURE`, it was.
     """
-    with writing(path), suppress(FileNotFoundError), _folder_of(path, root) as place, _folder_of(target, root) as other:
+    with writing(path), suppress(FileNotFoundError), folder_of(path, root) as place, folder_of(target, root) as other:
         os.replace(path.name, target.name, src_dir_fd=place, dst_dir_fd=other)
     if path.parent.is_dir():
         confirm(path)

@@ -21,6 +21,7 @@ from memctl.storage.files import (
     listing,
     local_state,
     lock,
+    opening,
     receipts,
     replay,
     sessions,
@@ -75,7 +76,7 @@ class CarriedFolder:
             yield File(RECEIPTS, lines, own=True)
 
     def _file(self, path: str) -> File:
-        data = atomic.read(self.folder.root / path)
+        data = opening.read(self.folder.root / path)
         if data is None:
             raise InvalidDataError("was removed meanwhile", path=path, hint="Run the command again.")
         if path.startswith((PRIVATE, "sessions/")) and self.folder.signer.verifies(path, data):

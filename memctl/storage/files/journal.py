@@ -19,7 +19,7 @@ from typing import Any
 from memctl.core import operations
 from memctl.core.operations import INTENT, Operation
 from memctl.errors import MemctlError
-from memctl.storage.files import atomic, layout, watermark
+from memctl.storage.files import atomic, layout, opening, watermark
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.signing import OPERATION
 
@@ -52,7 +52,7 @@ def finish(folder: UserFolder, operation: Operation, phase: str = DONE) -> None:
     """
     try:
         _cut_torn_line(folder.operations)
-        with open(folder.operations, "ab", opener=atomic.regular) as log:
+        with open(folder.operations, "ab", opener=opening.regular) as log:
             log.write(_line(folder, {"op": operation.op, "phase": phase}))
             size = log.tell()
     except (OSError, MemctlError):
@@ -79,7 +79,7 @@ def _cut_torn_line(path: Path) -> None:
     """Cut off a torn last line: its operation never began."""
     atomic.unshare(path)
     try:
-        with open(path, "rb+", opener=atomic.regular) as log:
+        with open(path, "rb+", opener=opening.regular) as log:
             end = log.seek(0, os.SEEK_END)
             if end and not _ends_line(log, end):
                 log.truncate(_last_line_start(log, end))
@@ -130,7 +130,7 @@ def _newest(folder: UserFolder) -> Iterator[dict[str, Any]]:
 def _from_the_end(path: Path) -> Iterator[bytes]:
     """The complete lines, last one first."""
     try:
-        with open(path, "rb", opener=atomic.regular) as log:
+        with open(path, "rb", opener=opening.regular) as log:
             end = log.seek(0, os.SEEK_END)
             if end and not _ends_line(log, end):
                 end = _last_line_start(log, end)
@@ -142,7 +142,7 @@ def _from_the_end(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except OSError as problem:
-        raise atomic.unread(problem, path) from None
+        raise opening.unread(problem, path) from None
 
 
 def read(folder: UserFolder, memory_id: str = "") -> list[Operation]:
@@ -203,7 +203,7 @@ def since(folder: UserFolder, op: str) -> list[Operation]:
 
 def _lines(folder: UserFolder, wanted: Callable[[bytes], bool] = bool) -> Iterator[dict[str, Any]]:
     """The verified lines, oldest first; `wanted` skips some by their bytes."""
-    lines = (line for line in atomic.lines(folder.operations) if wanted(line))
+    lines = (line for line in opening.lines(folder.operations) if wanted(line))
     return (entry for line in lines if (entry := verified(folder, line)))
 
 
@@ -239,7 +239,7 @@ def trim(folder: UserFolder, limit: int) -> None:
     try:
         size = path.stat().st_size
         if size > limit:
-            data = atomic.read(path) or b""
+            data = opening.read(path) or b""
             half = data.find(b"\n", size - limit // 2) + 1 or size
             last = _last_operation(data)
             kept = data[half if size - last > limit else min(half, last) :]

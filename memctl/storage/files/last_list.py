@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from memctl.errors import MemctlError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import UserFolder
 
 PATH = ".memctl/state/last-list.json"
@@ -23,7 +23,7 @@ def note(folder: UserFolder, ids: Sequence[str]) -> None:
         path.unlink(missing_ok=True)
         folder.signer.prepare()
         data = folder.signer.signed(PATH, json.dumps({"rows": list(ids)}).encode())
-        handle = atomic.regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        handle = opening.regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             os.fchmod(handle, 0o600)
             atomic.write_all(handle, data)
@@ -34,7 +34,7 @@ def note(folder: UserFolder, ids: Sequence[str]) -> None:
 def rows(folder: UserFolder) -> list[str]:
     """The ids of the last list's rows; none if there was no list, or someone else wrote it."""
     with suppress(MemctlError, ValueError):
-        data = atomic.read(folder.root / PATH, folder.root)
+        data = opening.read(folder.root / PATH, folder.root)
         if data is not None and folder.signer.verifies(PATH, data):
             return [str(name) for name in json.loads(data)["rows"]]
     return []

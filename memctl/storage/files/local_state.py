@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memctl.core.operations import Operation
 from memctl.errors import MemctlError, StorageError
-from memctl.storage.files import atomic, journal, receipts, watermark
+from memctl.storage.files import atomic, journal, opening, receipts, watermark
 from memctl.storage.files.layout import COUNTED, TRASH, UserFolder, path_of
 from memctl.storage.files.signing import OPERATION, RECEIPT
 
@@ -61,7 +61,7 @@ def check(folder: UserFolder) -> str:
     if not suspicious(folder):
         return ""
     try:
-        lines = (atomic.read(folder.operations) or b"").splitlines(keepends=True)
+        lines = (opening.read(folder.operations) or b"").splitlines(keepends=True)
     except StorageError:
         return ""  # `doctor` reports the error
     foreign = sum(not folder.signer.verifies(OPERATION, line) for line in lines)
@@ -92,7 +92,7 @@ def _in_place(folder: UserFolder) -> Iterator[Entry]:
             if not folder.signer.verifies(kind, line):
                 yield Entry(entry, name_of(folder, path), line)
     for name in [*_files(folder), *session_files(folder)]:
-        data = atomic.read(folder.root / name)
+        data = opening.read(folder.root / name)
         if data is not None and not is_own(folder, name, data):
             yield Entry(_kind(name), name, data)
 
@@ -108,7 +108,7 @@ def aside(folder: UserFolder) -> Iterator[Entry]:
         if log:
             yield from (Entry(log, name, line) for line in lines_of(path))
         else:
-            yield Entry(_kind(origin(name)), name, atomic.read(path) or b"")
+            yield Entry(_kind(origin(name)), name, opening.read(path) or b"")
 
 
 def logs(folder: UserFolder) -> list[tuple[Path, str, str]]:
@@ -146,7 +146,7 @@ def lines_of(path: Path) -> list[bytes]:
     """The lines of a log; none if it is not a regular file, which `doctor` reports."""
     if path.is_symlink() or not path.is_file():
         return []
-    return [line for line in (atomic.read(path) or b"").splitlines(keepends=True) if line.strip()]
+    return [line for line in (opening.read(path) or b"").splitlines(keepends=True) if line.strip()]
 
 
 def name_of(folder: UserFolder, path: Path) -> str:
@@ -203,7 +203,7 @@ def set_aside(folder: UserFolder, *, unfinished: str = "") -> int:
 
 
 def _set_lines_aside(folder: UserFolder, path: Path, kind: str, unfinished: str) -> int:
-    lines = (atomic.read(path) or b"").splitlines(keepends=True)
+    lines = (opening.read(path) or b"").splitlines(keepends=True)
     foreign = [line for line in lines if _is_foreign(folder, kind, line, unfinished)]
     if not foreign:
         return 0
@@ -234,7 +234,7 @@ def is_object(line: bytes) -> bool:
 def set_file_aside(folder: UserFolder, path: str) -> bool:
     """Move one of memctl's own files to `unverified/` if this machine's user did not write it; True if it was moved."""
     full = folder.root / path
-    if not full.is_file() or is_own(folder, path, atomic.read(full, folder.root)):
+    if not full.is_file() or is_own(folder, path, opening.read(full, folder.root)):
         return False
     target = folder.unverified / path.removeprefix(".memctl/state/")
     atomic.make_directory(target.parent, folder.root)

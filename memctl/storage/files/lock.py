@@ -24,7 +24,7 @@ from pathlib import Path
 
 from memctl.core import times
 from memctl.errors import LockedError, StorageError, quoted
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 
 _PAUSE_SECONDS = 0.005
 """About the pause of a busy writer between two changes; with a longer one, other processes would never get the lock."""
@@ -136,7 +136,7 @@ def _lock(path: Path, timeout: float) -> int:
 def _turn(path: Path) -> int | None:
     """The right to be next, so that a busy writer does not starve others; None if another process has it."""
     with suppress(OSError):
-        handle = os.open(path.with_name(path.name + ".turn"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, atomic.FILE_MODE)
+        handle = os.open(path.with_name(path.name + ".turn"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, opening.FILE_MODE)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return handle
@@ -159,7 +159,7 @@ def _try_lock(path: Path) -> int | None:
 
 def _opened(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, atomic.FILE_MODE)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, opening.FILE_MODE)
     except OSError as problem:
         if problem.errno in (errno.EISDIR, errno.ELOOP):
             reason = "it is not a regular file (delete it: memctl makes a new one)"

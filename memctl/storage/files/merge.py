@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memctl.core.formats import codec, document
+from memctl.core.formats import codec, document, file_text
 from memctl.core.formats.document import TOMBSTONES, tombstones
 from memctl.core.json_merge import (
     ABSENT,
@@ -102,11 +102,11 @@ def memory_file(base: bytes | None, ours: bytes, theirs: bytes, *, base_known: b
 
 def without_markers(data: bytes) -> bytes:
     """The file; if it has git conflict markers, their two sides merged."""
-    if b"<<<<<<<" not in data or not document.conflict_line(data.decode("utf-8", "replace")):
+    if b"<<<<<<<" not in data or not file_text.conflict_line(data.decode("utf-8", "replace")):
         return data
     base, ours, theirs = marked_sides(data)
     for side in (ours, theirs):
-        if line := document.conflict_line(side.decode("utf-8", "replace")):
+        if line := file_text.conflict_line(side.decode("utf-8", "replace")):
             raise InvalidDataError("has nested conflict markers", path=document.FILE_NAME, line=line)
     return memory_file(base, ours, theirs, base_known=base is not None).data
 

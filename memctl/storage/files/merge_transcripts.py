@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memctl.core import kept
+from memctl.core.formats import transcript_lines
 from memctl.core.kept import KeptMessage
 from memctl.storage.files import edit
 
@@ -69,7 +69,7 @@ def _side(data: bytes) -> _Side:
 def _read(data: bytes) -> Iterator[_Line]:
     at = edit.BEGINNING
     for raw in filter(None, map(bytes.strip, data.split(b"\n"))):
-        line = next(kept.lines(raw), None)
+        line = next(transcript_lines.lines(raw), None)
         message = line.message if line else None
         at = max(at, (message.received or message.at or at) if message else at)
         yield _Line(raw, at, message, line.deleted if line else "", bool(line and line.final))

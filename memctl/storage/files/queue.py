@@ -14,7 +14,7 @@ from memctl.core.formats import queue as form
 from memctl.core.formats.sessions import is_id
 from memctl.core.names import check_session_id
 from memctl.core.session import Queued
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import UserFolder
 
 
@@ -44,7 +44,7 @@ def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:
         InvalidDataError: the file is malformed.
     """
     path = _path(folder, session_id, name)
-    data = atomic.read(path)
+    data = opening.read(path)
     if data is None:
         return None
     queued = form.parse(data, session_id, name, f"sessions/pending/{path.name}")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from memctl.core.receipts import Receipt, new_receipt, parsed
 from memctl.errors import MemctlError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.signing import RECEIPT
 
@@ -35,7 +35,7 @@ def write(folder: UserFolder, query: str, ids: Sequence[str], used: Sequence[str
         folder.signer.prepare()
         line = folder.signer.signed(RECEIPT, entry)
         atomic.unshare(path, folder.root)
-        handle = atomic.regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        handle = opening.regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             atomic.write_all(handle, line + b"\n")
             if os.fstat(handle).st_size > LIMIT:
@@ -66,7 +66,7 @@ def read(folder: UserFolder, *, strict: bool = False) -> Iterator[Receipt]:
     """
     seen: set[str] = set()
     for file in files(folder):
-        for line in ((atomic.read(file) or b"") if strict else _bytes(file)).splitlines():
+        for line in ((opening.read(file) or b"") if strict else _bytes(file)).splitlines():
             receipt = parsed(line) if folder.signer.verifies(RECEIPT, line) else None
             if receipt and receipt.receipt not in seen:
                 seen.add(receipt.receipt)
@@ -90,6 +90,6 @@ def newest(folder: UserFolder, count: int, holding: str = "") -> list[Receipt]:
 def _bytes(path: Path) -> bytes:
     """The log's bytes; empty if it does not exist or cannot be read."""
     try:
-        return atomic.read(path) or b""
+        return opening.read(path) or b""
     except MemctlError:
         return b""

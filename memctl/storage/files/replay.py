@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memctl.core import kept
-from memctl.core.formats import codec, document
+from memctl.core.formats import codec, document, transcript_lines
 from memctl.core.models import LogLine
 from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError
-from memctl.storage.files import atomic, edit, journal, local_state, transcripts, watermark
+from memctl.storage.files import atomic, edit, journal, local_state, opening, transcripts, watermark
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 
 _LONGEST_NAME = 200
@@ -75,7 +74,7 @@ def write_text(folder: UserFolder, name: str, data: bytes | None, before: bytes 
     keep = folder.displaced / displaced_name(path)
     atomic.make_directory(keep.parent, folder.root)
     _put(folder, full, data, keep)
-    displaced = atomic.read(keep)
+    displaced = opening.read(keep)
     if displaced is not None and displaced != before:
         keep_hand_edit(keep)
     elif displaced is not None:
@@ -106,14 +105,14 @@ def read_text(folder: UserFolder, name: str) -> bytes | None:
         StorageError: it cannot be read.
     """
     path = path_of(name)
-    data = atomic.read(folder.step(path), folder.root)
+    data = opening.read(folder.step(path), folder.root)
     return data if not path.startswith(PRIVATE) or local_state.is_own(folder, path, data) else None
 
 
 def write_line(folder: UserFolder, line: LogLine) -> None:
     """Add a line to a log, or remove it, unless that is done already. A torn write of the line is completed."""
     path = folder.step(line.log)
-    data = atomic.read(path, folder.root) or b""
+    data = opening.read(path, folder.root) or b""
     tail = data[data.rfind(b"\n") + 1 :]
     # After a power cut a file may have its new length, with zeros for the bytes.
     torn = tail if line.line.startswith(tail.rstrip(b"\0")) else b""
@@ -129,7 +128,7 @@ def write_lines(folder: UserFolder, lines: Sequence[LogLine]) -> None:
     """Add lines to logs, or remove them; those of a transcript all at once, under the transcripts' lock."""
     for path in dict.fromkeys(line.log for line in lines):
         of_path = [line for line in lines if line.log == path]
-        if kept.is_transcript(path):
+        if transcript_lines.is_transcript(path):
             with transcripts.locked(folder, timeout=TRANSCRIPT_TIMEOUT):
                 transcripts.edit(folder, path, of_path)
         else:
@@ -143,7 +142,7 @@ TRANSCRIPT_TIMEOUT = 10.0
 
 def _clear_torn(folder: UserFolder, line: LogLine) -> None:
     """Remove a torn write of a line that was not added."""
-    if line.added and not kept.is_transcript(line.log):  # in a transcript, the next writer removes it
+    if line.added and not transcript_lines.is_transcript(line.log):  # in a transcript, the next writer removes it
         write_line(folder, replace(line, added=False))
 
 
@@ -157,14 +156,14 @@ def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: 
 
 def has_line(folder: UserFolder, line: LogLine) -> bool:
     """Whether a log has the line."""
-    data = atomic.read(folder.step(line.log), folder.root) or b""
+    data = opening.read(folder.step(line.log), folder.root) or b""
     return line.line in data and any(one.strip() == line.line for one in data.splitlines())
 
 
 def _done_lines(folder: UserFolder, lines: Sequence[LogLine]) -> Iterator[bool]:
     """For each line, whether its log is as the edit wants it."""
     for path in dict.fromkeys(line.log for line in lines):
-        data = atomic.read(folder.step(path), folder.root) or b""
+        data = opening.read(folder.step(path), folder.root) or b""
         present = {one.strip() for one in data.splitlines()}
         yield from ((line.line in present) == line.added for line in lines if line.log == path)
 
@@ -175,7 +174,7 @@ def _any_written(folder: UserFolder, operation: Operation) -> bool:
         return True
     if any(_done_lines(folder, operation.lines)):
         return True
-    data = atomic.read(folder.memory_file) or b""
+    data = opening.read(folder.memory_file) or b""
     if any(s.after is not None and s.after != s.before and s.after.encode() in data for s in operation.records):
         return True
     gone = [s.before.encode() for s in operation.records if s.after is None and s.before is not None]
@@ -184,7 +183,7 @@ def _any_written(folder: UserFolder, operation: Operation) -> bool:
 
 def _all_written(folder: UserFolder, operation: Operation) -> bool:
     """Whether everything is as the operation left it."""
-    data = atomic.read(folder.memory_file) or b""
+    data = opening.read(folder.memory_file) or b""
     present = all((s.after or "").encode() in data for s in operation.records)
     gone = not any(s.before and s.after is None and s.before.encode() in data for s in operation.records)
     files = all(read_text(folder, s.name) == s.after for s in operation.texts)
@@ -197,7 +196,7 @@ def _complete(folder: UserFolder, operation: Operation) -> None:
         if step.before != step.after and read_text(folder, step.name) == step.before:
             write_text(folder, step.name, step.after, step.before)
     write_lines(folder, operation.lines)
-    data = atomic.read(folder.memory_file)
+    data = opening.read(folder.memory_file)
     if data is not None and (new := _completed(data, operation)) != data:
         atomic.replace(folder.memory_file, new)
 
@@ -225,7 +224,7 @@ def _sweep(folder: UserFolder, *, purging: bool) -> None:
     tells it from an unfinished write.
     """
     for path in _temporary(folder):
-        if path.parent == folder.root and not purging and _is_hand_edit(atomic.read(path) or b"", folder):
+        if path.parent == folder.root and not purging and _is_hand_edit(opening.read(path) or b"", folder):
             _keep_durably(path, _hand_edit_path(folder.displaced))
         else:
             path.unlink(missing_ok=True)
@@ -240,7 +239,7 @@ def _only_copied(keep: Path, folder: UserFolder) -> bool:
     it new times, and nobody wrote to it."""
     operations = journal.read(folder)
     try:
-        displaced, present = (document.parse(atomic.read(path) or b"") for path in (keep, folder.memory_file))
+        displaced, present = (document.parse(opening.read(path) or b"") for path in (keep, folder.memory_file))
     except InvalidDataError:
         return False
     known = {record.raw for record in present.records}
@@ -262,7 +261,7 @@ def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
     """Whether a file has a record that neither the present file nor the last operation has."""
     if not data.rstrip().endswith((b"}", b"]")):
         return False  # torn: an unfinished write of memctl
-    present = atomic.read(folder.memory_file) or b""
+    present = opening.read(folder.memory_file) or b""
     last = journal.last(folder)
     known = {text for step in last.records for text in (step.before, step.after)} if last else set()
     try:

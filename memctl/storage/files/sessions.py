@@ -18,7 +18,7 @@ from memctl.core import times
 from memctl.core.formats.sessions import dump, is_id, not_found, offloaded_text, parse, parts_of, reference
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
-from memctl.storage.files import atomic, local_state, lock
+from memctl.storage.files import atomic, local_state, lock, opening
 from memctl.storage.files.layout import UserFolder
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def load_if_exists(folder: UserFolder, session_id: str) -> Session | None:
         InvalidDataError: the file is malformed, or belongs to another session.
     """
     path = path_of(folder, session_id)
-    data = atomic.read(path)
+    data = opening.read(path)
     if data is None:
         return None
     own = folder.signer.verifies(kind(session_id), data)
@@ -179,7 +179,7 @@ def read_offloaded(folder: UserFolder, ref: str) -> str:
         InvalidDataError: the file has another content than was offloaded.
         UsageError: the reference is malformed.
     """
-    data = atomic.read(_offloaded(folder, ref))
+    data = opening.read(_offloaded(folder, ref))
     return offloaded_text(ref, data)
 
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from memctl.errors import StorageError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 
 KEY_VARIABLE = "MEMCTL_STATE_KEY_FILE"
 """Environment variable that names the file of the key."""
@@ -143,7 +143,7 @@ def _content(path: Path, form: re.Pattern[bytes], *, linked: bool = False) -> by
     try:
         if not path.is_file():  # a pipe would block
             return None
-        data = (atomic.read_given if linked else atomic.read)(path) or b""
+        data = (opening.read_given if linked else opening.read)(path) or b""
     except (StorageError, OSError):
         return None
     return data.strip() if form.fullmatch(data) else None

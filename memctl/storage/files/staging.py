@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memctl.core.formats import document
 from memctl.errors import MemctlError, RefusedError
-from memctl.storage.files import atomic, layout, listing, lock, transcript_decisions
+from memctl.storage.files import atomic, layout, listing, lock, opening, transcript_decisions
 from memctl.storage.files.layout import UserFolder
 
 _STAGE = f"{atomic.TEMPORARY_PREFIX}import-"
@@ -27,7 +27,7 @@ def is_free(folder: UserFolder) -> bool:
             relative = (Path(directory) / name).relative_to(folder.root).as_posix()
             if relative != document.FILE_NAME and not _is_trivial(relative):
                 return False
-    data = atomic.read(folder.memory_file)
+    data = opening.read(folder.memory_file)
     return data is None or _holds_nothing(data)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from memctl.core import times
 from memctl.core.kept import Paused
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import UserFolder
 
 MARK = "transcripts/.gitignore"
@@ -26,7 +26,7 @@ def ensure_private(folder: UserFolder) -> None:
         StorageError, RefusedError: the ignore file cannot be written, or is a link.
     """
     marker = folder.root / MARK
-    if is_shared(folder) or is_private_mark(atomic.read(marker, folder.root)):
+    if is_shared(folder) or is_private_mark(opening.read(marker, folder.root)):
         return
     atomic.replace(marker, PRIVATE_MARK, root=folder.root)
 
@@ -53,7 +53,7 @@ message adds."""
 def is_shared(folder: UserFolder) -> bool:
     """Whether this machine's user put the transcripts under git."""
     decision = folder.transcripts_decision
-    data = atomic.read(decision) if decision.is_file() and not decision.is_symlink() else None
+    data = opening.read(decision) if decision.is_file() and not decision.is_symlink() else None
     return data is not None and folder.signer.verifies(SHARED, data)
 
 
@@ -65,7 +65,7 @@ def share(folder: UserFolder, wanted: bool) -> None:
     completes an interrupted call."""
     if wanted:
         atomic.replace(folder.transcripts_decision, folder.signer.signed(SHARED, b'{"shared": true}'), root=folder.root)
-        if is_private_mark(atomic.read(folder.root / MARK, folder.root)):
+        if is_private_mark(opening.read(folder.root / MARK, folder.root)):
             atomic.remove(folder.root / MARK)
     else:
         atomic.remove(folder.transcripts_decision)
@@ -106,7 +106,7 @@ def write_notice(folder: UserFolder, days: float, at: datetime) -> None:
 def _decided(folder: UserFolder, path: str) -> Mapping[str, Any]:
     """A decision that this machine's user signed; empty if there is none."""
     full = folder.resolve(path)
-    data = atomic.read(full) if full.is_file() else None
+    data = opening.read(full) if full.is_file() else None
     if data is None or not folder.signer.verifies(path, data):
         return {}
     parsed = json.loads(data)

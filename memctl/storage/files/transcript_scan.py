@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memctl.core import kept
-from memctl.core.formats import codec
+from memctl.core.formats import codec, transcript_lines
 from memctl.errors import MemctlError
-from memctl.storage.files import atomic, sessions, transcripts
+from memctl.storage.files import atomic, opening, sessions, transcripts
 from memctl.storage.files.layout import UserFolder
 
 
@@ -22,7 +21,7 @@ class Place:
     path: str
     number: int
     raw: bytes
-    read: kept.Line | None
+    read: transcript_lines.Line | None
 
     def __str__(self) -> str:
         return f"{self.path}:{self.number}"
@@ -32,12 +31,12 @@ def places(folder: UserFolder, paths: Sequence[str] = ()) -> Iterator[Place]:
     """Every line that is not blank; unreadable files are skipped, because the index reports them."""
     for path in paths or transcripts.files(folder):
         try:
-            data = atomic.read(folder.root / path, folder.root) or b""
+            data = opening.read(folder.root / path, folder.root) or b""
         except MemctlError:
             continue
         for number, line in enumerate(data.split(b"\n"), 1):
             if raw := line.strip():
-                yield Place(path, number, raw, next(kept.lines(raw), None))
+                yield Place(path, number, raw, next(transcript_lines.lines(raw), None))
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def unused_attachments(folder: UserFolder) -> list[str]:
     if not there:
         return []
     texts = [*(folder.root / path for path in transcripts.files(folder)), *sessions.all_files(folder)]
-    named = {name for path in texts for name in _NAMED.findall(atomic.read(path, folder.root) or b"")}
+    named = {name for path in texts for name in _NAMED.findall(opening.read(path, folder.root) or b"")}
     return [name for name in there if name.encode() not in named]
 
 
@@ -111,7 +110,7 @@ def attachment_problem(folder: UserFolder, name: str) -> str:
     """Why an attachment cannot be used; empty if it can."""
     path = folder.root / transcripts.attachment(name)
     try:
-        data = atomic.read(path, folder.root)
+        data = opening.read(path, folder.root)
     except MemctlError as problem:
         return problem.message
     if data is None:
@@ -143,7 +142,7 @@ def finished(folder: UserFolder, before: datetime, *, dry_run: bool = False) -> 
     """
     done = 0
     for path in transcripts.files(folder):
-        if b'"deleted"' not in (atomic.read(folder.root / path, folder.root) or b""):
+        if b'"deleted"' not in (opening.read(folder.root / path, folder.root) or b""):
             continue
         scanned = [*places(folder, [path])]
         old = {p.read.deleted: p.read.deleted_at for p in scanned if p.read and _is_due(p.read, before)}
@@ -152,19 +151,19 @@ def finished(folder: UserFolder, before: datetime, *, dry_run: bool = False) -> 
             if place.read and place.read.message and place.read.message.message_id in old:
                 changes[place.number] = None
             elif place.read and (at := old.get(place.read.deleted)):
-                changes[place.number] = kept.deletion(place.read.deleted, at, final=True)
+                changes[place.number] = transcript_lines.deletion(place.read.deleted, at, final=True)
         done += len(old)
         if changes and not dry_run:
             _rewrite(folder, path, changes)
     return done
 
 
-def _is_due(line: kept.Line, before: datetime) -> bool:
+def _is_due(line: transcript_lines.Line, before: datetime) -> bool:
     return bool(line.deleted) and not line.final and line.deleted_at is not None and line.deleted_at <= before
 
 
 def _rewrite(folder: UserFolder, path: str, changes: Mapping[int, bytes | None]) -> None:
     """Replace lines by number; None removes a line."""
-    lines = (atomic.read(folder.root / path, folder.root) or b"").split(b"\n")
+    lines = (opening.read(folder.root / path, folder.root) or b"").split(b"\n")
     new = [changes.get(number, line) for number, line in enumerate(lines, 1)]
     atomic.replace(folder.root / path, b"\n".join(line for line in new if line is not None), root=folder.root)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from memctl.core import attachments, kept
-from memctl.core.formats import codec
+from memctl.core import attachments
+from memctl.core.formats import codec, transcript_lines
 from memctl.core.kept import KeptMessage
 from memctl.core.models import LogLine
 from memctl.errors import NotFoundError
-from memctl.storage.files import atomic, lock
+from memctl.storage.files import atomic, lock, opening
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.transcript_decisions import ensure_private
 
@@ -58,7 +58,7 @@ def files(folder: UserFolder) -> list[str]:
     """The transcripts, oldest first."""
     place = folder.root / FOLDER
     names = sorted(entry.name for entry in os.scandir(place)) if place.is_dir() else []
-    return [FOLDER + name for name in names if kept.is_transcript(FOLDER + name)]
+    return [FOLDER + name for name in names if transcript_lines.is_transcript(FOLDER + name)]
 
 
 @contextmanager
@@ -84,7 +84,8 @@ def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime, *
     """
     path = path_of(now, local=local)
     lines = b"".join(
-        kept.encode(attachments.with_excerpts(each, lambda text: attach(folder, text))) + b"\n" for each in messages
+        transcript_lines.encode(attachments.with_excerpts(each, lambda text: attach(folder, text))) + b"\n"
+        for each in messages
     )
     ensure_private(folder)
     full = folder.resolve(path)
@@ -107,7 +108,7 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LogLine]) -> None:
         StorageError: the file cannot be written.
     """
     full = folder.step(path)
-    data = atomic.read(full, folder.root) or b""
+    data = opening.read(full, folder.root) or b""
     present = {line.strip() for line in data.split(b"\n")}
     going = {each.line for each in lines if not each.added} & present
     if going:
@@ -159,7 +160,7 @@ def _last_line(path: Path, state: os.stat_result) -> bytes:
 def _is_torn(last: bytes) -> bool:
     """Whether the bytes are a torn write: the beginning of one of memctl's lines, or zeros."""
     ours = last.startswith(b'{"id": "') or b'{"id": "'.startswith(last) or not last.strip(b"\0")
-    return bool(last) and ours and next(kept.lines(last), None) is None
+    return bool(last) and ours and next(transcript_lines.lines(last), None) is None
 
 
 def torn_end(folder: UserFolder, path: str) -> bytes:
@@ -193,11 +194,11 @@ def read_from(path: Path, offset: int) -> bytes:
         StorageError: it cannot be read.
     """
     try:
-        with open(path, "rb", opener=atomic.regular) as file:
+        with open(path, "rb", opener=opening.regular) as file:
             file.seek(offset)
             return file.read()
     except OSError as problem:
-        raise atomic.unread(problem, path) from None
+        raise opening.unread(problem, path) from None
 
 
 def tail_digest(tail: bytes) -> str:
@@ -212,9 +213,9 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
     """The message at an offset; None if it is gone."""
     full = folder.resolve(path)
     try:
-        with open(full, "rb", opener=atomic.regular) as file:
+        with open(full, "rb", opener=opening.regular) as file:
             file.seek(offset)
-            line = next(kept.lines(file.readline()), None)
+            line = next(transcript_lines.lines(file.readline()), None)
     except OSError:
         return None
     return line.message if line else None
@@ -222,8 +223,8 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
 
 def mentioned(folder: UserFolder, message_ids: Sequence[str]) -> set[str]:
     """The ids with which a line begins, as memctl writes lines: a message, also one without text, or a deletion."""
-    starts = {message_id: kept.line({"id": message_id})[:-1] + b"," for message_id in message_ids}
-    texts = (atomic.read(folder.root / path, folder.root) or b"" for path in files(folder) if starts)
+    starts = {message_id: transcript_lines.line({"id": message_id})[:-1] + b"," for message_id in message_ids}
+    texts = (opening.read(folder.root / path, folder.root) or b"" for path in files(folder) if starts)
     return {message_id for data in texts for message_id, start in starts.items() if start in data}
 
 
@@ -246,7 +247,7 @@ def read_attachment(folder: UserFolder, digest: str) -> str:
         NotFoundError: it is not on this machine.
         InvalidDataError: the file has another content than was stored.
     """
-    data = atomic.read(folder.resolve(attachment(digest))) if _DIGEST.fullmatch(digest) else None
+    data = opening.read(folder.resolve(attachment(digest))) if _DIGEST.fullmatch(digest) else None
     if data is None:
         raise NotFoundError(f"the attachment {digest!r} is not on this machine", hint="It goes with its message.")
     return attachments.text_of(digest, data)

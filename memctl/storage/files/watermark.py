@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memctl.errors import MemctlError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import UserFolder
 
 _LEAST = 127
@@ -86,7 +86,7 @@ def _write(folder: UserFolder, mark: Watermark) -> None:
             return
         path = _file(folder, place(folder))
         atomic.make_directory(path.parent)
-        handle = atomic.regular(str(path), os.O_WRONLY | os.O_CREAT)
+        handle = opening.regular(str(path), os.O_WRONLY | os.O_CREAT)
         try:
             os.ftruncate(handle, os.pwrite(handle, json.dumps(vars(mark)).encode().ljust(_LEAST) + b"\n", 0))
         finally:
@@ -109,7 +109,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _read(path: Path) -> Watermark | None:
     try:
-        parsed = json.loads(atomic.read(path) or b"")
+        parsed = json.loads(opening.read(path) or b"")
         elsewhere = {str(name): int(number) for name, number in parsed["elsewhere"].items()}
         looked = str(parsed["untracked"]), str(parsed.get("without_transcripts", ""))
         return Watermark(int(parsed["finished"]), int(parsed["log_size"]), *looked, elsewhere)

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from memctl.core import kept, operations, records, times
-from memctl.core.formats import document
+from memctl.core import operations, records, times
+from memctl.core.formats import document, transcript_lines
 from memctl.core.models import Change, TextEdit
 from memctl.core.operations import Operation, TextStep
 from memctl.core.records import IdMaker
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.providers.base import Embedder
 from memctl.storage.entries.making import record_entry
-from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, replay
+from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, opening, replay
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import embedding, reading, sync
 from memctl.storage.folder.view import FolderView
@@ -124,7 +124,7 @@ class Gateway:
         """Everything that will be written, prepared in memory; None if the file changed meanwhile."""
         texts = {m.memory_id: change.raws.get(m.memory_id) or document.raw_of(m) for m in change.puts}
         known = self.index.records.raws([*texts, *change.removes])
-        data = atomic.read(self.folder.memory_file)
+        data = opening.read(self.folder.memory_file)
         base = self.index.files().get(document.FILE_NAME)
         if (base.stamp if base else None) != (None if data is None else stamp_of(self.folder.memory_file.stat())):
             return None
@@ -249,7 +249,7 @@ class Gateway:
         Returns:
             True if everything had been written after all: then the change succeeded.
         """
-        if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
+        if prepared.content is not None and opening.read(self.folder.memory_file) == prepared.content:
             return True
         for file in prepared.change.texts:
             if replay.read_text(self.folder, file.name) == file.after and file.before != file.after:
@@ -263,7 +263,7 @@ class Gateway:
         try:
             if prepared.content is not None and prepared.clean:
                 self._index_memory(prepared, prepared.content)
-            transcribed = any(kept.is_transcript(line.log) for line in prepared.change.lines)
+            transcribed = any(transcript_lines.is_transcript(line.log) for line in prepared.change.lines)
             if prepared.change.texts or transcribed or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
             journal.trim(self.folder, self.log_limit)  # not earlier: an index that is behind needs the log

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from memctl.core import kept
-from memctl.core.formats import codec, document, knowledge, reflections
+from memctl.core.formats import codec, document, knowledge, reflections, transcript_lines
 from memctl.core.formats.document import tombstones
 from memctl.errors import InvalidDataError, MemctlError, located
 from memctl.storage.entries.making import message_entries, passage_entries, record_entry, reflection_entry
 from memctl.storage.entries.rows import Entry
-from memctl.storage.files import atomic, journal, transcripts
+from memctl.storage.files import journal, opening, transcripts
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
@@ -31,14 +30,14 @@ def look(
     """The update for a file; None if it is unchanged."""
     if before and before.stamp == now.stamp and not deep and not _suspect(before):
         return None
-    if now.readable and kept.is_transcript(now.path):
+    if now.readable and transcript_lines.is_transcript(now.path):
         return _look_at_transcript(folder, index, now, before, deep)
     seen = time.time_ns()
     logged = newest_logged(folder) if now.path == document.FILE_NAME else ""
     if not now.readable:
         return None if before and before.stamp == now.stamp else _unreadable(now, before, located(now.problem))
     try:
-        data = atomic.read(folder.resolve(now.path))
+        data = opening.read(folder.resolve(now.path))
     except MemctlError as problem:
         return _unreadable(replace(now, seen_ns=seen), before, problem)
     if data is None:
@@ -92,10 +91,10 @@ def transcript_update(
 def _message_entries(folder: UserFolder, data: bytes, offset: int, path: str) -> tuple[list[Entry], list[str], int]:
     """The entries of a part of a transcript, the ids of deleted messages, and the number of broken lines. If two lines
     have one id, the last counts. A deletion holds, wherever its line is."""
-    last: dict[str, kept.Line] = {}
+    last: dict[str, transcript_lines.Line] = {}
     deleted: dict[str, None] = {}
     broken = 0
-    for line in kept.lines(data, offset):
+    for line in transcript_lines.lines(data, offset):
         if line is None:
             broken += 1
         elif line.message is None:
@@ -107,7 +106,7 @@ def _message_entries(folder: UserFolder, data: bytes, offset: int, path: str) ->
     return entries, [*deleted], broken
 
 
-def _full_text(folder: UserFolder, line: kept.Line) -> str:
+def _full_text(folder: UserFolder, line: transcript_lines.Line) -> str:
     return transcripts.full(folder, line.message).text if line.message else ""
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memctl import config
-from memctl.config import RENAMED, Settings
+from memctl import config_values
+from memctl.config import Settings
+from memctl.config_values import RENAMED
 from memctl.errors import InvalidDataError, UsageError
-from memctl.storage.files import atomic
+from memctl.storage.files import atomic, opening
 from memctl.storage.files.layout import CONFIG_NAME
 
 
@@ -23,7 +24,7 @@ def read(store: Path) -> tuple[Settings, tuple[str, ...]]:
     """
     if store.exists() and not store.is_dir():
         raise UsageError(f"{store} is a file; a store is a folder", hint="Name another with --store or MEMCTL_STORE.")
-    data = atomic.read(store / CONFIG_NAME)
+    data = opening.read(store / CONFIG_NAME)
     if data is None:
         return Settings(), ()
     given = _parse(data)
@@ -35,9 +36,9 @@ def read(store: Path) -> tuple[Settings, tuple[str, ...]]:
 
 
 def _checked(name: str, value: Any, data: bytes) -> Any:
-    """As `config.check`; the error has the line."""
+    """As `config_values.check`; the error has the line."""
     try:
-        return config.check(name, value)
+        return config_values.check(name, value)
     except InvalidDataError as problem:
         line = _line_of(name, data)
         raise InvalidDataError(problem.reason, path=CONFIG_NAME, line=line, hint=problem.hint) from None
@@ -90,7 +91,7 @@ def save(store: Path, name: str, value: Any) -> None:
     import json
 
     path = store / CONFIG_NAME
-    before = _text(atomic.read(path) or b"")
+    before = _text(opening.read(path) or b"")
     plain = list(value) if isinstance(value, tuple) else value
     line = f"{name}: {json.dumps(plain, ensure_ascii=False)}"
     pattern = _lines_of(name)
@@ -108,7 +109,7 @@ def remove(store: Path, name: str) -> bool:
         InvalidDataError: the file is not text; the error has the line.
     """
     path = store / CONFIG_NAME
-    before = _text(atomic.read(path) or b"")
+    before = _text(opening.read(path) or b"")
     after = re.sub(_lines_of(name).pattern + r"\n?", "", before, flags=re.MULTILINE)
     if after != before:
         atomic.replace(path, after.encode())

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from memctl.core import kept
-from memctl.core.formats import document, knowledge, reflections
+from memctl.core.formats import document, knowledge, reflections, transcript_lines
 from memctl.storage.files import transcripts
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.index.rows import FileState, stamp_of
@@ -56,7 +55,7 @@ def _paths(folder: UserFolder, closed: list[str]) -> Iterator[str]:
     yield document.FILE_NAME
     yield from _below(folder.reflections, reflections.FOLDER, _is_reflection, closed)
     yield from _below(folder.knowledge, knowledge.FOLDER, knowledge.is_document, closed)
-    yield from _flat(folder.transcripts, transcripts.FOLDER, kept.is_transcript, closed)
+    yield from _flat(folder.transcripts, transcripts.FOLDER, transcript_lines.is_transcript, closed)
 
 
 def _flat(directory: Path, prefix: str, wanted: Callable[[str], bool], closed: list[str]) -> Iterator[str]:

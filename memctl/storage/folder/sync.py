@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from memctl.core import fuse
-from memctl.core.formats import document
+from memctl.core.formats import document, file_text
 from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError, MemctlError, RefusedError, StorageError, located
 from memctl.providers.base import Embedder
@@ -180,8 +180,8 @@ def _report(
     notes += [s.problem if s.problem.startswith(s.path) else f"{s.path}: {s.problem}" for s in broken]
     unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
     if unreadable and not blocked:
-        marked = document.MARKED in unreadable.problem
-        hint = document.MARKED_HINT if marked else "Fix it by hand, then run `memctl doctor`. Nothing was changed."
+        marked = file_text.MARKED in unreadable.problem
+        hint = file_text.MARKED_HINT if marked else "Fix it by hand, then run `memctl doctor`. Nothing was changed."
         closed = unreadable.problem.startswith("cannot read ")
         blocked = (
             StorageError(unreadable.problem, hint="Check its permissions.")

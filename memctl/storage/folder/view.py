@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from memctl.core import kept, records
-from memctl.core.formats import codec, document, knowledge, reflections, trash
+from memctl.core import records
+from memctl.core.formats import codec, document, knowledge, reflections, transcript_lines, trash
 from memctl.core.models import MEMORIES, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
 from memctl.errors import NotFoundError
 from memctl.storage.entries.rows import Row
-from memctl.storage.files import atomic, local_state, replay
+from memctl.storage.files import local_state, opening, replay
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.search import Search
@@ -139,7 +139,7 @@ class FolderView:
     def deletions(self, message_ids: Iterable[str], now: datetime) -> tuple[LogLine, ...]:
         rows = {message_id: self.index.message(message_id) for message_id in message_ids}
         return tuple(
-            LogLine(path, kept.deletion(message_id, now))
+            LogLine(path, transcript_lines.deletion(message_id, now))
             for message_id, parts in rows.items()
             for path in dict.fromkeys(row.path for row in parts)
         )
@@ -177,7 +177,7 @@ class FolderView:
     def read(self, name: str) -> bytes | None:
         """See the port; memctl's own files only if this machine's user wrote them."""
         path = path_of(name)
-        data = atomic.read(self.folder.resolve(path), self.folder.root)
+        data = opening.read(self.folder.resolve(path), self.folder.root)
         return data if not path.startswith(PRIVATE) or local_state.is_own(self.folder, path, data) else None
 
     def has_line(self, line: LogLine) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memctl.core import kept, receipts
+from memctl.core import receipts
 from memctl.core.carried import FILE_NAME, File, Log
-from memctl.core.formats import knowledge, queue, reflections
+from memctl.core.formats import knowledge, queue, reflections, transcript_lines
 from memctl.core.formats.sessions import is_id
 from memctl.core.models import COUNTED, TRASH
 from memctl.core.names import FEEDBACK
@@ -131,7 +131,7 @@ def write(db: Database, files: Iterable[File], history: Log) -> None:
     for file in files:
         if file.path == FILE_NAME:
             _write_memories(db, file.data)
-        elif file.data and (file.path == FEEDBACK or kept.is_transcript(file.path)):
+        elif file.data and (file.path == FEEDBACK or transcript_lines.is_transcript(file.path)):
             _write_lines(db, file)
         elif file.path == carrying.RECEIPTS and file.own:
             _write_receipts(db, file.data)
@@ -200,7 +200,7 @@ def _write_lines(db: Database, file: File) -> None:
     if rest:
         _write_text(db, FORM + file.path, rest)
     new = [*whole, *([rest] if rest else [])]
-    if kept.is_transcript(file.path):
+    if transcript_lines.is_transcript(file.path):
         lines.load(db, file.path, new)
     else:
         lines.load_log(db, file.path, new)

@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any
 
-from memctl.core import attachments, kept
-from memctl.core.formats import codec, document
+from memctl.core import attachments
+from memctl.core.formats import codec, document, transcript_lines
 from memctl.core.models import Memory, Problem
 from memctl.errors import InvalidDataError
 from memctl.storage.postgres import log
@@ -88,7 +88,7 @@ def _attachments(db: Database) -> Iterator[Problem]:
     there = {name for (name,) in db.rows("SELECT name FROM attachments WHERE user_id = $1", db.user)}
     sql = "SELECT seq, message_id, line FROM messages WHERE user_id = $1 ORDER BY seq"
     for seq, name, data in db.stream(sql, db.user):
-        line = next(kept.lines(data), None)
+        line = next(transcript_lines.lines(data), None)
         if line is None:
             yield Problem(f"line {seq} of the transcripts", "is unreadable", code=TORN)
         elif line.message and any(each not in there for each in attachments.names_in(line.message)):

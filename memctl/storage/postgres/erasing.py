@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memctl.core import kept, mentions, operations, times
-from memctl.core.formats import codec, document
+from memctl.core import mentions, operations, times
+from memctl.core.formats import codec, document, transcript_lines
 from memctl.core.models import Change, Memory, TextEdit
 from memctl.core.names import FEEDBACK
 from memctl.core.operations import Operation
@@ -99,7 +99,7 @@ def left_of(row: Row, what: Erasure) -> bytes | None:
         return None  # the form of a file holds what was between its records
     if row.path.startswith(FORM):
         path = row.path.removeprefix(FORM)
-        line = replace(row, table="messages" if kept.is_transcript(path) else "lines", path=path)
+        line = replace(row, table="messages" if transcript_lines.is_transcript(path) else "lines", path=path)
         return row.data if left_of(line, what) == row.data else None
     if row.table == "messages":
         return logs.message_line(row.path, row.data, what).rstrip(b"\n") or None
@@ -148,7 +148,7 @@ def changed(db: Database, what: Erasure) -> Iterator[tuple[Row, bytes | None]]:
 
 
 def _message(line: bytes) -> str:
-    read = next(kept.lines(line), None)
+    read = next(transcript_lines.lines(line), None)
     return read.message.message_id if read and read.message else ""
 
 

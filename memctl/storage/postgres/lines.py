@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from memctl.core import attachments, kept
-from memctl.core.kept import Line
+from memctl.core import attachments
+from memctl.core.formats import transcript_lines
+from memctl.core.formats.transcript_lines import Line
 from memctl.core.models import LogLine
 from memctl.storage.postgres.escaping import restored, texts
 from memctl.storage.postgres.transactions import Database
@@ -25,7 +26,7 @@ def digest(line: bytes) -> bytes:
 
 def holds(db: Database, line: LogLine) -> bool:
     """Whether a log holds a line."""
-    if kept.is_transcript(line.log):
+    if transcript_lines.is_transcript(line.log):
         sql = "SELECT EXISTS (SELECT FROM messages WHERE user_id = $1 AND message_id = $2 AND log = $3 AND line = $4)"
         return bool(db.value(sql, db.user, _id_of(line.line), line.log, line.line))
     sql = "SELECT EXISTS (SELECT FROM lines WHERE user_id = $1 AND log = $2 AND digest = $3)"
@@ -39,7 +40,7 @@ def is_there(db: Database, log: str) -> bool:
 
 def content(db: Database, log: str) -> bytes | None:
     """A log as the file it is in a folder; None where it has no line."""
-    table, order = ("messages", "seq") if kept.is_transcript(log) else ("lines", "number")
+    table, order = ("messages", "seq") if transcript_lines.is_transcript(log) else ("lines", "number")
     sql = f"SELECT line FROM {table} WHERE user_id = $1 AND log = $2 ORDER BY {order}"
     found = db.rows(sql, db.user, log)
     return b"".join(line + b"\n" for (line,) in found) if found else None
@@ -48,9 +49,9 @@ def content(db: Database, log: str) -> bytes | None:
 def change(db: Database, changes: Sequence[LogLine]) -> list[str]:
     """Add lines, and take others out; returns the ids of the messages that these are about."""
     for line in changes:
-        if not kept.is_transcript(line.log):
+        if not transcript_lines.is_transcript(line.log):
             (_add if line.added else _take_out)(db, line)
-    of_messages = [line for line in changes if kept.is_transcript(line.log)]
+    of_messages = [line for line in changes if transcript_lines.is_transcript(line.log)]
     if of_messages:
         db.lock(TRANSCRIPTS)
         for line in of_messages:
@@ -85,7 +86,7 @@ def _take_out(db: Database, line: LogLine) -> None:
 
 
 def _id_of(line: bytes) -> str:
-    read = next(kept.lines(line), None)
+    read = next(transcript_lines.lines(line), None)
     return (read.message.message_id if read.message else read.deleted) if read else ""
 
 
@@ -122,7 +123,7 @@ SELECT $1, greatest((SELECT max(seq) FROM messages WHERE user_id = $1),
 
 def row(log: str, line: bytes) -> tuple[object, ...]:
     """The values of these columns for a line."""
-    read = next(kept.lines(line), None)
+    read = next(transcript_lines.lines(line), None)
     if read is None:
         return (log, "", "", "", False, None, False, None, line)
     if (message := read.message) is None:
@@ -158,7 +159,7 @@ def shown_of(db: Database, message_ids: Sequence[str]) -> list[tuple[str, Line]]
 
 def read(data: bytes, seq: int) -> Line | None:
     """A line, with its number for its place."""
-    return next(kept.lines(data, seq), None)
+    return next(transcript_lines.lines(data, seq), None)
 
 
 def logs_of(db: Database, message_id: str) -> list[str]:

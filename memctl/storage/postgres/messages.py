@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl.core import attachments, kept, times
-from memctl.core.kept import KeptMessage, Line, Paused
+from memctl.core import attachments, times
+from memctl.core.formats import transcript_lines
+from memctl.core.formats.transcript_lines import Line
+from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Change, Memory
 from memctl.errors import NotFoundError
 from memctl.storage.entries.making import message_entries
@@ -51,7 +53,7 @@ class PostgresMessages:
             large[name] = data
             return name
 
-        new = [(log, kept.encode(attachments.with_excerpts(message, keep))) for message in messages]
+        new = [(log, transcript_lines.encode(attachments.with_excerpts(message, keep))) for message in messages]
 
         def write() -> None:
             lock = locking(self._db.user, TRANSCRIPTS)
@@ -80,7 +82,7 @@ class PostgresMessages:
                 return len(due), len(self._unused())
             self._db.lock(TRANSCRIPTS)
             for seq, message_id, at in due:
-                line = kept.deletion(message_id, datetime.fromtimestamp(at, UTC), final=True)
+                line = transcript_lines.deletion(message_id, datetime.fromtimestamp(at, UTC), final=True)
                 sql = "UPDATE messages SET line = $3, final = true WHERE user_id = $1 AND seq = $2"
                 self._db.run(sql, self._db.user, seq, line)
             gone = texts(message_id for _, message_id, _ in due)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from memctl.core import kept, kinds, records
-from memctl.core.formats import codec, document, knowledge, reflections, trash
+from memctl.core import kinds, records
+from memctl.core.formats import codec, document, knowledge, reflections, transcript_lines, trash
 from memctl.core.models import MEMORIES, TRASH, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
@@ -262,7 +262,7 @@ class PostgresView:
 
     def deletions(self, message_ids: Iterable[str], now: datetime) -> tuple[LogLine, ...]:
         return tuple(
-            LogLine(log, kept.deletion(message_id, now))
+            LogLine(log, transcript_lines.deletion(message_id, now))
             for message_id in message_ids
             for log in lines.logs_of(self.db, message_id)
         )
@@ -295,7 +295,7 @@ class PostgresView:
         return self.read(name) is not None
 
     def read(self, name: str) -> bytes | None:
-        if name == FEEDBACK or kept.is_transcript(name):
+        if name == FEEDBACK or transcript_lines.is_transcript(name):
             return lines.content(self.db, name)
         data = self.db.value("SELECT body FROM texts WHERE user_id = $1 AND name = $2", self.db.user, name)
         return None if data is None else bytes(data)

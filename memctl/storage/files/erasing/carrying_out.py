@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from memctl.storage.files import atomic, last_list, local_state, sessions, signing, transcripts
+from memctl.storage.files import atomic, last_list, local_state, opening, sessions, signing, transcripts
 from memctl.storage.files.erasing import logs, records
 from memctl.storage.files.erasing.erasure import Erasure, FileChange
 from memctl.storage.files.layout import TRASH, UserFolder
@@ -55,7 +55,7 @@ def _write(folder: UserFolder, change: FileChange) -> str:
 
 
 def _memory_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
-    data = atomic.read(folder.memory_file)
+    data = opening.read(folder.memory_file)
     if data is not None and (change := records.memory_file(data, what)):
         yield change
 
@@ -104,7 +104,7 @@ def _line_changes(folder: UserFolder, path: str, clean: Clean) -> FileChange | N
     """What becomes of a log when each of its lines is cleaned; None where it stays."""
     full = folder.root / path
     gone = changed = 0
-    for line in atomic.lines(full):
+    for line in opening.lines(full):
         new = clean(line)
         gone, changed = gone + (not new), changed + bool(new and new != line)
     after = partial(_cleaned_lines, full, clean)
@@ -112,11 +112,11 @@ def _line_changes(folder: UserFolder, path: str, clean: Clean) -> FileChange | N
 
 
 def _cleaned_lines(path: Path, clean: Clean) -> Iterator[bytes]:
-    return map(clean, atomic.lines(path))
+    return map(clean, opening.lines(path))
 
 
 def _whole_change(folder: UserFolder, path: str, what: Erasure, sign: Sign) -> FileChange | None:
-    data = atomic.read(folder.root / path)
+    data = opening.read(folder.root / path)
     if data is None or (new := cleaned(path, data, what, sign)) == data:
         return None
     return FileChange(path, lambda: iter((new,)))

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from memctl.core import kept, mentions, operations
-from memctl.core.formats import codec, document
+from memctl.core import mentions, operations
+from memctl.core.formats import codec, document, transcript_lines
 from memctl.core.mentions import Ids, unlinked
 from memctl.storage.files.erasing import records
 from memctl.storage.files.erasing.erasure import Erasure, line_name
@@ -180,8 +180,8 @@ def _of_line(step: Any, what: Erasure) -> bool:
 
 def message_line(path: str, line: bytes, what: Erasure) -> bytes:
     """A message's line; where the message goes, the line that says so, so that an old copy does not bring it back."""
-    read = next(kept.lines(line), None)
+    read = next(transcript_lines.lines(line), None)
     message = read and read.message
     if line_name(path, line) not in what.paths and not (message and message.message_id in what.named):
         return line
-    return kept.purged(message.message_id) + b"\n" if message else b""
+    return transcript_lines.purged(message.message_id) + b"\n" if message else b""

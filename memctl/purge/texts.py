@@ -1,98 +1,15 @@
-"""How a purge finds what is left: the texts in a file, and the words that give a text away."""
+"""The texts in a file that a purge searches: values of fields in JSON, or the whole text."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from memctl.core.formats import document
-from memctl.core.text.stopwords import is_stop
-from memctl.core.text.terms import folded, runs, terms
 from memctl.errors import InvalidDataError
+from memctl.purge.quick_check import ANYTHING, Concerned, pieces
 from memctl.storage.files.erasing.erasure import Parts
-
-# Quick checks
-
-
-_AT_MOST = 32
-"""The most words that a quick check searches for; for more, a thorough check is as fast."""
-
-_PIECE = 2_000
-"""Characters of a text that are searched at once: most pieces of a long one are ASCII, and take no time."""
-
-_UNICODE_ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
-
-
-class Concerned:
-    """A quick check whether a text may hold what is searched for, in any notation; a no is certain.
-
-    Args:
-        groups: beginnings of words; a text must hold all of one of the groups. None: any text may.
-    """
-
-    def __init__(self, groups: Sequence[Collection[str]] | None = None) -> None:
-        self._groups = groups
-
-    def __call__(self, text: str) -> bool:
-        if self._groups is None:
-            return True
-        if len(text) > _PIECE:
-            return self.across(_pieces(text))
-        short = written(text)
-        return any(all(word in short for word in group) for group in self._groups)
-
-    def across(self, pieces: Iterable[str]) -> bool:
-        """As for the text that the pieces make; no word may be in two of them."""
-        if self._groups is None:
-            return True
-        missing = list(map(set, self._groups))
-        for piece in map(written, pieces):
-            for group in missing:
-                group.difference_update([word for word in group if word in piece])
-            if not all(missing):
-                return True
-        return False
-
-
-_ANY = Concerned()
-
-
-def holds_one_of(phrases: Iterable[Collection[str]], marks: Collection[str] = ()) -> Concerned:
-    """A quick check for all words of one of the phrases (`terms.words`), or for one of the marks."""
-    groups = [sorted(phrase, key=len, reverse=True) for phrase in phrases] + [[_beginning(mark)] for mark in marks]
-    return Concerned(None if sum(map(len, groups)) > _AT_MOST else groups)
-
-
-def _pieces(text: str) -> Iterator[str]:
-    start = 0
-    while (end := text.find(" ", start + _PIECE)) >= 0:
-        yield text[start:end]
-        start = end
-    yield text[start:]
-
-
-def written(text: str) -> str:
-    """The text in a form that holds every word of its passages as a substring."""
-    plain = folded(text) if text.isascii() else "\n".join(map(folded, text.split("\n")))  # most lines are ASCII
-    if "\\u" in text:
-        plain += "\n" + folded(_UNICODE_ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text))
-    return plain + "\n" + plain.replace("'", "") if "'" in plain else plain  # a stem has no apostrophe
-
-
-def _beginning(mark: str) -> str:
-    """Letters that every text with this mark holds: the beginning of a word that a stemmer leaves unchanged."""
-    if mark.isdecimal() or runs(mark) == [mark]:
-        return mark
-    return mark[:-1] if mark.isascii() and mark not in _IRREGULAR else ""
-
-
-_IRREGULAR = ("die", "lie", "tie")
-"""Stems of words such as `dying`."""
-
-
-# The texts in a file
-
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|[\\/"bfnrt])')
 _DEPTH = 4
@@ -121,7 +38,7 @@ Passage = tuple[int, str]
 """The line a text begins on, and the text."""
 
 
-def passages(text: str, concerned: Concerned = _ANY) -> Iterator[Passage]:
+def passages(text: str, concerned: Concerned = ANYTHING) -> Iterator[Passage]:
     """The texts in a file: the values of fields in JSON or lines of JSON; else the whole text.
 
     Args:
@@ -153,7 +70,7 @@ def passages_of_file(parts: Parts, concerned: Concerned) -> Iterator[Passage]:
         yield from ((number, text) for text in _within(first, concerned, known=True))
         for below, line in enumerate(lines, 1):
             yield from ((number + below, text) for text in _within(line, concerned))
-    elif concerned.across(piece for block in _blocks(parts(), _last_space) for piece in _pieces(_text(block))):
+    elif concerned.across(piece for block in _blocks(parts(), _last_space) for piece in pieces(_text(block))):
         data = b"".join(parts())
         yield from passages_of_document(parts, concerned) if is_document(data) else passages(_text(data), concerned)
 
@@ -313,36 +230,3 @@ def _of_the_form(name: str, value: str) -> bool:
     if name in _MESSAGE_FIELDS:
         return value.lower() in _MESSAGE_WORDS
     return name in _WORD_FIELDS and bool(_IDENTIFIER.fullmatch(value))
-
-
-# The words of a text
-
-
-_HIRAGANA = "\u3041-\u309f"
-_UNSPACED_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-"""Thai, Lao, Myanmar and Khmer: alphabetic scripts without spaces between words."""
-
-_WINDOW = re.compile(
-    f"(?=([{_UNSPACED_WORDS}]{{4}}|[{_HIRAGANA}]{{3}}|[^{_HIRAGANA}{_UNSPACED_WORDS}][^{_UNSPACED_WORDS}]))"
-)
-_GRAMMAR = frozenset("的了吗呢吧啊呀么着是我你您他她它们这那哪はがをにのでとも")
-_ENDINGS = frozenset(
-    "ました ません します してい ている います という ですか ります "
-    "니다 습니 입니 합니 에서 으로 하고 는데 하는 있는".split()
-)
-
-
-def marks(text: str) -> set[str]:
-    """What identifies a text anywhere: its words of three letters or more. In scripts without spaces, pairs of
-    characters, or longer runs if two characters are only a syllable."""
-    spaced = {term for term in terms(text) if len(term) > 2}
-    return spaced.union(*(_windows(run) for run in runs(text)))
-
-
-def _windows(run: str) -> Iterator[str]:
-    return (window for window in _WINDOW.findall(run) if not _says_nothing(window))
-
-
-def _says_nothing(window: str) -> bool:
-    pair = len(window) == 2
-    return window in _ENDINGS or (pair and (not _GRAMMAR.isdisjoint(window) or is_stop(window)))

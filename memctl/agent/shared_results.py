@@ -1,0 +1,54 @@
+"""The answers of several users' stores as one: hits in one order, ids with their user, the worst state of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from heapq import merge
+from typing import TYPE_CHECKING
+
+from memctl.core.models import (
+    Hit,
+    IndexState,
+    Memory,
+    QueryResult,
+    Reranking,
+)
+
+if TYPE_CHECKING:
+    pass
+
+_WORST = ("fresh", "pending", "stale")
+"""States of an index, best first."""
+
+
+def merged(own: str, hits: Mapping[str, Sequence[Hit]], top: int) -> tuple[Hit, ...]:
+    """The hits of several users in one order; hits of others have an owner.
+
+    Takes the most relevant of each store's next hits, again and again.
+    """
+    named = [[replace(hit, owner=user if user != own else "") for hit in some] for user, some in hits.items()]
+    return tuple(merge(*named, key=lambda hit: -hit.relevance))[:top]
+
+
+def by_relevance(answers: Sequence[QueryResult]) -> list[Hit]:
+    return list(merge(*(answer.hits for answer in answers), key=lambda hit: -hit.relevance))
+
+
+def named(memory: Memory, user: str) -> Memory:
+    """Another user's record, with the user in its ids."""
+    rivals = tuple(f"{user}/{each}" for each in memory.conflicts_with)
+    return replace(memory, memory_id=f"{user}/{memory.memory_id}", conflicts_with=rivals)
+
+
+def cost(done: Sequence[Reranking]) -> Reranking | None:
+    """The cost of reranking in all stores; they share the settings, so one reranker did it."""
+    if not done:
+        return None
+    return Reranking(done[0].model, sum(d.candidates for d in done), sum(d.milliseconds for d in done))
+
+
+def state(states: Sequence[tuple[str, IndexState]]) -> IndexState:
+    """The worst state, with all notes."""
+    worst = max((state.state for _, state in states), key=_WORST.index, default=_WORST[0])
+    return IndexState(worst, tuple(dict.fromkeys(f"{user}: {note}" for user, state in states for note in state.notes)))

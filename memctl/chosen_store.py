@@ -1,0 +1,104 @@
+"""Which store and which user a command is for: as given, by the environment, or by the working directory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memctl.errors import NotFoundError, StorageError, UsageError
+from memctl.storage.files.layout import CONFIG_NAME
+from memctl.storage.postgres import address as addresses
+
+if TYPE_CHECKING:
+    pass
+from memctl.stores import DatabaseStore, FolderStore, Store
+
+STORE_VARIABLE = "MEMCTL_STORE"
+USER_VARIABLE = "MEMCTL_USER"
+
+
+def chosen_user(store: Store, name: str) -> str:
+    """The user with that name; without a name, the only one.
+
+    Raises:
+        NotFoundError: there is no such user, or none at all.
+        UsageError: there are several.
+    """
+    if name:
+        return store.find_user(name)
+    known = store.users()
+    if len(known) == 1:
+        return known[0]
+    if known:
+        hint = "Name one: `--user NAME` or MEMCTL_USER=NAME."
+        raise UsageError(f"which user? {store.name} has {', '.join(known)}", hint=hint)
+    if store.exists():
+        raise NotFoundError(f"the store {store.name} has no user yet", hint="Add one: `memctl user add NAME`.")
+    raise NotFoundError(f"there is no memory store in {store.name}", hint="Create one with `memctl init`.")
+
+
+def named(given: str | Path | None, environment: Mapping[str, str]) -> Store:
+    """The store that was given, or is chosen by the environment and the working directory.
+
+    Raises:
+        UsageError: what was given is neither a folder nor the address of a database.
+        StorageError: the working directory counts, and is gone.
+    """
+    chosen = given or environment.get(STORE_VARIABLE)
+    if chosen and addresses.is_address(str(chosen)):
+        return DatabaseStore(addresses.parse(str(chosen)))
+    return FolderStore(find_store(given, environment))
+
+
+def find_store(given: str | Path | None, environment: Mapping[str, str]) -> Path:
+    """The store's folder: the given one, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
+
+    Raises:
+        UsageError: the given store is an address or blank.
+        StorageError: the working directory counts, and is gone.
+    """
+    if chosen := given or environment.get(STORE_VARIABLE):
+        if not str(chosen).strip():
+            raise UsageError("the store's name is blank", hint="Name a folder with --store or MEMCTL_STORE.")
+        _refuse_address(str(chosen))
+        path = Path(chosen).expanduser()
+        return path if path.is_absolute() else _working_directory() / path
+    here = _working_directory()
+    for folder in (here, *here.parents):
+        if (folder / CONFIG_NAME).is_file():
+            return folder
+    return Path("~/.memctl").expanduser()
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        hint = "Go to a folder that exists (`cd ~`), or name the store by its whole path with --store."
+        raise StorageError("the working directory was deleted", hint=hint) from None
+
+
+_ADDRESS = re.compile(
+    r"""\s*(?:(?P<scheme>[a-z][a-z0-9+.-]+):(?:[a-z0-9+.:-]*/|\\)      # https://…, s3:/…, jdbc:postgresql://…
+        |(?P<known>file|https?|ftps?|sftp|ssh|git|s3|gs|az|jdbc|odbc|sqlite3?|duckdb|libsql|postgres(?:ql)?|pgsql|mysql
+        |mariadb|mssql|oracle|mongodb|redis|rediss|data|memory)(?:\+\w+)?:
+        |[^\s/@:]+@[^\s/@:]+:                                           # git@host:path
+        |(?://)?[^\s/@:\\]*:[^\s/@\\]*@[^\s/@]+)                         # user:password@host/path""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _refuse_address(given: str) -> None:
+    """Refuse a text that looks like an address. The error quotes only its scheme: the rest may hold a password.
+
+    Raises:
+        UsageError: it looks like an address.
+    """
+    if match := _ADDRESS.match(given):
+        scheme = match["scheme"] or match["known"]
+        shown = f"{scheme.lower()}:…" if scheme else "user@host:…"
+        hint = "Write ./ before the name if a folder is really called so."
+        reason = f"the store is given as an address ({shown}); it must be a folder, or postgresql://USER@HOST/DATABASE"
+        raise UsageError(reason, hint=hint)

@@ -1,0 +1,106 @@
+"""How a store's files are opened and read: from the user's folder on, and never through a link."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memctl.errors import StorageError
+
+FILE_MODE = 0o600
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_PATH", 0)
+"""How a folder is opened to look up names in it, even if its list of names may not be read."""
+
+
+@contextmanager
+def folder_of(path: Path, root: Path | None) -> Iterator[int]:
+    """The folder of a file, opened; below `root`, no link is followed."""
+    handle = os.open(path.parent if root is None else root, _FOLDER)
+    try:
+        for name in path.parent.relative_to(root).parts if root else ():
+            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def read(path: Path, root: Path | None = None) -> bytes | None:
+    """The bytes of a file in a store; None if it does not exist.
+
+    Raises:
+        StorageError: the file exists but cannot be read, or is not a regular file.
+    """
+    if root is None:
+        return _read(path, regular)
+
+    def opener(name: str, flags: int) -> int:
+        with folder_of(path, root) as place:
+            return regular(path.name, flags, place)
+
+    return _read(path, opener)
+
+
+def read_given(path: Path) -> bytes | None:
+    """Like `read`, for a file that the user named: it may be a link or a pipe."""
+    return _read(path, None)
+
+
+def _read(path: Path, opener: Callable[[str, int], int] | None) -> bytes | None:
+    try:
+        with open(path, "rb", opener=opener) as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise unread(problem, path) from None
+    except ValueError as problem:
+        raise StorageError(f"cannot read {path}: {problem}") from None
+
+
+def regular(name: str, flags: int, folder: int | None = None) -> int:
+    """Opener for files of a store. A link could lead anywhere, a pipe would block, a device never ends.
+
+    Raises:
+        OSError: ELOOP for a link, ENXIO for anything else that is not a regular file.
+    """
+    handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE_MODE, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.ENXIO, NOT_REGULAR, name)
+    return handle
+
+
+def unread(problem: OSError, path: Path) -> StorageError:
+    """An error of reading as an error that says what to do."""
+    if problem.errno in _NO_FILES:
+        return StorageError(f"cannot read {path}: {NOT_REGULAR}")
+    reason = os.strerror(problem.errno) if problem.errno else str(problem)
+    return StorageError(f"cannot read {path}: {reason}", hint="Check its permissions.")
+
+
+NOT_REGULAR = "it is not a regular file (put the real file there)"
+_NO_FILES = (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP)
+"""Errors for links, pipes without a reader, and sockets."""
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file in a store, one by one, with their ends; none if the file does not exist.
+
+    Raises:
+        StorageError: as `read`.
+    """
+    try:
+        with open(path, "rb", opener=regular) as file:
+            for line in file:
+                yield from line.splitlines(keepends=True)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise unread(problem, path) from None

@@ -1,0 +1,37 @@
+"""A task as Markdown for a prompt."""
+
+from __future__ import annotations
+
+from memctl.core.text.shortening import one_line
+from memctl.tasks.models import (
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
+    PENDING,
+    SHOWN_NOTE,
+    SHOWN_RESULT,
+    Task,
+)
+
+_ICONS = {PENDING: "[ ]", IN_PROGRESS: "[>]", COMPLETED: "[x]", FAILED: "[!]"}
+
+
+def rendered(task: Task, iterations: int) -> str:
+    """The task as Markdown for a prompt, with shortened texts on one line each."""
+    lines = [
+        "## Current Task State",
+        f"**Goal**: {one_line(task.goal)[:SHOWN_NOTE]}",
+        f"**Progress**: Step {task.iteration}/{iterations}",
+        "",
+        "### Plan:",
+    ]
+    for at, step in enumerate(task.steps, 1):
+        lines.append(f"  {_ICONS[step.status]} {at}. {one_line(step.description)[:SHOWN_NOTE]}")
+        lines += [f"       Result: {one_line(step.result)[:SHOWN_RESULT]}"] if step.result else []
+        lines += [f"       Error: {one_line(step.error)[:SHOWN_RESULT]}"] if step.error else []
+    decisions = {str(number): text for number, text in enumerate(task.decisions, 1)}
+    context = {name: str(value) for name, value in task.context.items()}
+    for heading, notes in (("Context", context), ("Scratchpad", task.scratchpad), ("Decisions", decisions)):
+        lines += ["", f"### {heading}:"] if notes else []
+        lines += [f"  - {one_line(name)[:80]}: {one_line(text)[:SHOWN_NOTE]}" for name, text in notes.items()]
+    return "\n".join(lines)
