@@ -1,6 +1,6 @@
 """Recommended models with their languages, size, weights and published figures.
 
-The published figures were not measured here; `docs/models.md` lists separately what was. A test compares names, lengths
+The published figures were not measured here; `docs/models.md` says what was. A test compares names, lengths
 and sizes with fastembed's own list.
 """
 

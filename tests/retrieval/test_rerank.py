@@ -6,6 +6,7 @@ import http.server
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -555,15 +556,14 @@ class TestCatalogue:
         known = {model.name for model in catalogue.MODELS if model.kind == catalogue.RERANKER}
         assert known == {offer["model"] for offer in FAMILY.offers()}
 
-    def test_each_stands_in_the_documentation(self) -> None:
-        lines = (Path(memctl.__file__).parents[1] / "docs" / "models.md").read_text("utf-8").splitlines()
-        for known in catalogue.MODELS:
-            [line] = [line for line in lines if line.startswith(f"| `fastembed:{known.name}` ")]
-            cells = [cell.strip() for cell in line.split("|")]
-            shown = f"{known.megabytes} MB" if known.megabytes < 1000 else f"{known.megabytes / 1000:g} GB"
-            assert known.languages in cells
-            assert shown in cells
-            assert known.published in line
+    def test_those_in_the_documentation_have_their_size(self) -> None:
+        page = (Path(memctl.__file__).parents[1] / "docs" / "models.md").read_text("utf-8")
+        shown = re.findall(r"^\| [^|]+ \| `fastembed:([^`]+)` \| ([^|]+) \|$", page, re.MULTILINE)
+        sizes = {known.name: known.megabytes for known in catalogue.MODELS}
+        assert len(shown) == 10
+        for name, download in shown:
+            megabytes = sizes[name]
+            assert download == (f"{megabytes} MB" if megabytes < 1000 else f"{megabytes / 1000:g} GB")
 
     @pytest.mark.parametrize(
         ("name", "expected"),
