@@ -147,7 +147,8 @@ class Pieces:
     def _extracts(self, hits: Sequence[Hit]) -> set[str]:
         """The ids of episodes extracted from messages that exist here, which say the same themselves."""
         spans = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
-        known = self._engine.conversations.known(name for names in spans.values() for name in names)
+        messages = self._engine.storage.messages  # nothing is brought up to date inside a snapshot
+        known = {name for names in spans.values() for name in names if messages.preview(name)}
         return {name for name, names in spans.items() if names and known.issuperset(names)}
 
     def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:

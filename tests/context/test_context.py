@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -366,3 +367,18 @@ def test_an_empty_store_and_an_empty_question(store: MemoryStore):
         made[name].memory_id for name in ("constraint", "preference", "strategy", "fact")
     } - {made["strategy"].memory_id}
     assert pack.messages[-1]["role"] == "system"
+
+
+def test_contexts_are_built_while_another_writes(store: MemoryStore) -> None:
+    store.add("Alice drinks tea")
+
+    def write() -> None:
+        with open_store(store.folder.root.parent, "alice") as other:
+            for number in range(30):
+                other.sessions.conversation("other").add(f"Tea number {number} is good.")
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        while not writing.done():
+            assert "drinks tea" in store.build_context("what does Alice drink?").text
+        writing.result()
