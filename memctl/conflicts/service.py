@@ -145,7 +145,7 @@ class Conflicts:
         now = now or times.utc_now()
         words = [*retrieve.content_terms(memory.content), *contradictions.opposites(memory.content)]
         eligible = Filters(kinds=tuple(row.name for row in kinds.TABLE.values() if row.contradicts))
-        matches = self._engine.search.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
+        matches = self._engine.search.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED, quick=True)
         near = [match.memory for match in matches]
         if memory.key:
             near += self._engine.view().with_key(memory.category, memory.key)

@@ -388,7 +388,7 @@ def near_duplicates(search: Search, content: str, threshold: float, now: datetim
     bag = frozenset(terms(content))
     words, only = retrieve.content_terms(content), Filters(only=MEMORIES)
     near = []
-    for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES):
+    for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES, quick=True):
         if match.is_record and similarity(bag, frozenset(terms(match.memory.content))) >= threshold:
             near.append(match.memory_id)
     return near[:limit]

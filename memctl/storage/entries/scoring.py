@@ -57,8 +57,14 @@ def choosing(counts: Mapping[str, int], total: int) -> tuple[dict[str, float], f
 LEAST_WORDS = 2
 
 
-def rarest_words(counts: Mapping[str, int], most: int) -> list[str]:
-    """The rarest words that any entry has: as many as few entries have, and at least two. Scoring many takes long."""
+def rarest_words(counts: Mapping[str, int], most: int, quick: bool = False) -> list[str]:
+    """The rarest words that any entry has.
+
+    Args:
+        quick: as many as few entries have, and at least two: scoring many entries takes long.
+    """
     rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:most]
+    if not quick:
+        return rarest
     entries = accumulate(counts[word] for word in rarest)
     return [word for at, (word, n) in enumerate(zip(rarest, entries, strict=True)) if n <= MANY or at < LEAST_WORDS]

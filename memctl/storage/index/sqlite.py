@@ -311,11 +311,11 @@ class SqliteIndex:
         return search.full_text(self.connection, words, condition, limit, chosen)
 
     def sharing_rarest(
-        self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int
+        self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int, quick: bool = False
     ) -> list[Row]:
         """Entries with some of the rarest of the words that the index has, best first."""
         counts = self.term_counts(list(dict.fromkeys(words))[:MOST_WORDS])
-        chosen = rarest_words(counts, rarest)
+        chosen = rarest_words(counts, rarest, quick)
         return self.matches([scored.key for scored in self.full_text(chosen, filters, now, limit)])
 
     def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> list[Scored]:

@@ -159,9 +159,13 @@ class Search(Protocol):
         """Matches with any of the terms, best bm25 first."""
 
     def sharing_rarest(
-        self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int
+        self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int, quick: bool = False
     ) -> Sequence[Match]:
-        """Matches with any of the rarest of the terms that occur at all, best first."""
+        """Matches with any of the rarest of the terms that occur at all, best first.
+
+        Args:
+            quick: leave out terms that many entries have, as long as two are left; scoring these takes long.
+        """
 
     # Vectors
 

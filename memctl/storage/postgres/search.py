@@ -128,11 +128,11 @@ class PostgresSearch:
             return words.full_text(moment, question, self._where(filters, now), limit)
 
     def sharing_rarest(
-        self, terms: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int
+        self, terms: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int, quick: bool = False
     ) -> list[Row]:
         with self.snapshot():
             counts = self.term_counts(list(dict.fromkeys(terms))[:MOST_WORDS])
-            scored = self.full_text(rarest_words(counts, rarest), filters, now, limit)
+            scored = self.full_text(rarest_words(counts, rarest, quick), filters, now, limit)
             return self.matches([one.key for one in scored])
 
     def _where(self, filters: Filters, now: datetime) -> Where:
