@@ -186,6 +186,22 @@ def test_no_two_kinds_of_work_wait_for_each_other(database: Database, environmen
         assert [str(problem) for problem in examine(store, deep=True)] == []
 
 
+def test_a_message_that_comes_during_a_rebuild_is_found(database: Database, environment: dict[str, str]) -> None:
+    """Receiving one does not wait for a rebuild, so the rebuild must not take it for one that it has indexed."""
+    with open_store(database.address, "alice", create=True, environment=environment) as store:
+        store.add("Alice rows", now=NOW)
+        other = store.clone()
+
+        def receive(*progress: object) -> None:
+            if not other.sessions.conversation("s").get():
+                other.sessions.conversation("s").add("I saw a numbat at the gate", now=NOW)
+
+        store.reindex(receive)
+        other.close()
+        store.refresh()
+        assert [str(problem) for problem in examine(store, deep=True)] == []
+
+
 def test_changes_of_the_same_moment_are_retried(database: Database, environment: dict[str, str]) -> None:
     """Two threads, each with a store of its own, change one fact again and again: each sees what the other wrote."""
     with open_store(database.address, "alice", create=True, environment=environment) as store:

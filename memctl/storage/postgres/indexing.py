@@ -77,6 +77,8 @@ class Indexing:
         """Drop all that is derived, and make it from the truth."""
         state = derived.clear(self.db, states.locked(self.db))
         state = self._ready(replace(state, rules=RULES))
+        # First, as messages come meanwhile, without the lock of what is derived: they are taken in afterwards.
+        last = self.db.value("SELECT coalesce(max(seq), 0) FROM messages WHERE user_id = $1", self.db.user)
         problems: dict[str, str] = {}
         done = 0
         for entries in _chunks(self._everything(problems)):
@@ -84,7 +86,6 @@ class Indexing:
                 progress("indexing", done, done + len(entries))
             state = self._updated(state, entries, [])
             done += len(entries)
-        last = self.db.value("SELECT coalesce(max(seq), 0) FROM messages WHERE user_id = $1", self.db.user)
         states.write(self.db, replace(state, problems=json.dumps(problems), messages_to=last))
 
     def _everything(self, problems: dict[str, str]) -> Iterator[Entry]:
