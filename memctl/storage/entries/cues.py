@@ -23,7 +23,7 @@ _STANDING = (
 _WHO = r"\b(?:(?:i|we)(?<!do i)(?<!do we)(?<!can i)|my (?:wife|husband|partner|son|daughter|family|kids?|children))"
 _HOW = r"(?: (?:\w+ly|do|does|will|just|simply|only|always|often|still|also|ever|much|quite|very|so|too))*?"
 _TASTE = (
-    r"prefers?|would rather|hates?"
+    r"prefers?|(?:would|'d) rather|likes(?! (?:it|that)\b)|hates?"
     r"|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?"
     r"|adores?|avoids?|refuses?|shuns?|abstains?|objects? to|opposes?|fears?|never(?! (?:want|had|been|have)\b)"
     r"|learns? best|(?:steers?|stays?|keeps?) (?:clear|away)|keeps? (?:\w+ ){1,3}(?:away|off|free)\b"
@@ -75,7 +75,7 @@ _HAVING = (
     r" (?:\w+ )?(?:skin|hair|feet|foot|back|knees?|stomach|eyes|eyesight|hearing|teeth|joints|lungs|mobility|budget))"
 )
 _TRAIT = (
-    rf"{_WHO}(?:{_HOW} (?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
+    rf"{_WHO}(?:{_HOW}(?: |(?='d rather))(?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
     r"|finds? (?!out\b|time\b|it\b)(?:[\w'-]+ ){1,6}?(?:\w+(?:ing|ive|ous|ful|less|able|ible)|hard|difficult|dull)\b)"
     rf"|(?:'m|'re| am| are| is|(?:'ve| have| has) been)"
     rf"(?: (?:\w+ly|not|just|also|still|very|so|too|quite|an?))*? {_BEING}\b"
@@ -93,18 +93,23 @@ _CHINESE_TRAIT = (
 negated or restricted habit, a way of living, an attitude, a disposition that one has, what one finds of something; or
 what something does to them. "I'd love to" is a single wish and does not count."""
 
-_RELATIVE = r"(?:wife|husband|partner|son|daughter|mother|father|mom|dad|sister|brother|kids?|children|family)"
+_RELATIVE = (
+    r"(?:wife|husband|partner|son|daughter|(?:grand)?(?:mother|father|ma|pa)|mum|mom|dad|sister|brother|aunt|uncle|cousin"
+    r"|kids?|children|family)"
+)
 _THIRD_PERSON = (
-    r"(?P<english>(?:^|(?<=[.!?;,] ))(?:[Tt]he user|(?!(?:My|Our|We)\b)(?:(?:Ms|Mr|Dr)\. )?"
+    r"(?P<english>(?:^|(?<=[.!?;,] ))(?:[Tt]he (?:user|customer|client)|(?!(?:My|Our|We|His|Her|Their)\b)(?:(?:Ms|Mr|Dr)\. )?"
     r"[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
-    rf"(?:'s {_RELATIVE}\b(?: [A-Z]\w+)?)?(?= \w))"
-    r"|(?:^|(?<=[。！？]))(?:用户|[他她]|[\u4e00-\u9fff]{1,2}(?:女士|先生|小姐|太太))"
+    rf"(?:'s {_RELATIVE}\b(?: [A-Z]\w+)?)?(?= \w|'d rather)"
+    rf"|(?:^|(?<=[.!?;,] ))(?:[Hh]is|[Hh]er|[Tt]heir) {_RELATIVE}\b)"
+    r"|(?:^|(?<=[。！？]))(?:用户|客户|[他她]|[\u4e00-\u9fff]{1,2}(?:女士|先生|小姐|太太))"
     r"(?:的?(?:妻子|丈夫|太太|老公|老婆|儿子|女儿|孩子|母亲|父亲|妈妈|爸爸|妹妹|姐姐|哥哥|弟弟))?"
 )
 """Who begins a sentence of a record: mostly the one whose memory it is, or a relative. Alice, she, the user's son."""
 
 _NOTE = (
-    r"^(?:(?:strongly |really |also )?(?:prefers?|likes|dislikes|hates|loves|avoids|enjoys|allergic)\b"
+    r"^(?:(?:strongly |really |also )?(?:prefers?|likes|dislikes|hates|loves|avoids|enjoys|tends to|insists on"
+    r"|(?:does not|doesn't|can't|cannot|won't) (?:like|trust|eat|drink|stand|want|wear|use)|allergic)\b"
     r"|偏好|不?喜欢|讨厌|忌)"
 )
 """What a note begins with that names nobody."""
