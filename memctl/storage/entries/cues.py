@@ -98,8 +98,8 @@ _RELATIVE = (
     r"|kids?|children|family)"
 )
 _THIRD_PERSON = (
-    r"(?P<english>(?:^|(?<=[.!?;,] ))(?:[Tt]he (?:user|customer|client)|(?!(?:My|Our|We|His|Her|Their)\b)(?:(?:Ms|Mr|Dr)\. )?"
-    r"[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
+    r"(?P<english>(?:^|(?<=[.!?;,] ))(?:[Tt]he (?:user|customer|client)|(?!(?:My|Our|We|His|Her|Their)\b)"
+    r"(?:(?:Ms|Mr|Dr)\. )?[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
     rf"(?:'s {_RELATIVE}\b(?: [A-Z]\w+)?)?(?= \w|'d rather)"
     rf"|(?:^|(?<=[.!?;,] ))(?:[Hh]is|[Hh]er|[Tt]heir) {_RELATIVE}\b)"
     r"|(?:^|(?<=[。！？]))(?:用户|客户|[他她]|[\u4e00-\u9fff]{1,2}(?:女士|先生|小姐|太太))"
