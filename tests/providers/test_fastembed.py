@@ -369,7 +369,7 @@ def hub(folder: Path) -> Iterator[type[Hub]]:
 
 
 def install_scene(root: Path) -> dict[str, Any]:
-    """Run in a process of its own, as the hub's address is read once: install, damage, mend, lose the hub."""
+    """Run in a process of its own, as the hub's address is read once: install, damage, repair, lose the hub."""
     cache = root / "cache"
     seen: dict[str, Any] = {}
     with hub(root / "tiny") as served:

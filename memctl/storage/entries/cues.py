@@ -23,7 +23,8 @@ _STANDING = (
 _WHO = r"\b(?:(?:i|we)(?<!do i)(?<!do we)(?<!can i)|my (?:wife|husband|partner|son|daughter|family|kids?|children))"
 _HOW = r"(?: (?:\w+ly|do|does|will|just|simply|only|always|often|still|also|ever|much|quite|very|so|too))*?"
 _TASTE = (
-    r"prefers?|hates?|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?"
+    r"prefers?|(?:would|'d) rather|likes(?! (?:it|that)\b)|hates?"
+    r"|loathes?|detests?|despises?|abhors?|dislikes?|loves?(?! (?:it|that|you|how|your)\b)|enjoys?"
     r"|adores?|avoids?|refuses?|shuns?|abstains?|objects? to|opposes?|fears?|never(?! (?:want|had|been|have)\b)"
     r"|learns? best|(?:steers?|stays?|keeps?) (?:clear|away)|keeps? (?:\w+ ){1,3}(?:away|off|free)\b"
     r"|gave up|quits?|values?|treasures?|believes? in|insists? on|requires?|swears? by|favou?rs?|trusts?|distrusts?"
@@ -57,7 +58,8 @@ _HABIT = (
     r" (?:[\w-]+ ){0,3}(?:diets?|lifestyle|kosher|halal|sabbath|vegan|vegetarian|gluten-free|organic)"
 )
 _BEING = (
-    r"(?:allergic|[\w-]*intolerant|sensitive to|vegan|vegetarian|pescatarian|coeliac|celiac|diabetic|asthmatic|afraid"
+    r"(?:allergic|(?:\w+ )?[\w-]*intolerant|sensitive to"
+    r"|vegan|vegetarian|pescatarian|coeliac|celiac|diabetic|asthmatic|afraid"
     r"|scared|terrified|frightened|averse|opposed|against|fond|keen|interested|into|picky|particular about"
     r"|claustrophobic|drawn to|fascinated|passionate|committed to|devoted|obsessed|uncomfortable|unwilling|not willing"
     r"|willing to only"
@@ -73,9 +75,10 @@ _HAVING = (
     r" (?:\w+ )?(?:skin|hair|feet|foot|back|knees?|stomach|eyes|eyesight|hearing|teeth|joints|lungs|mobility|budget))"
 )
 _TRAIT = (
-    rf"{_WHO}(?:{_HOW} (?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
+    rf"{_WHO}(?:{_HOW}(?: |(?='d rather))(?:(?:{_TASTE}|{_NEGATED}|{_HABIT})\b"
     r"|finds? (?!out\b|time\b|it\b)(?:[\w'-]+ ){1,6}?(?:\w+(?:ing|ive|ous|ful|less|able|ible)|hard|difficult|dull)\b)"
-    rf"|(?:'m|'re| am| are| is)(?: (?:\w+ly|not|just|also|still|very|so|too|quite|an?))*? {_BEING}\b"
+    rf"|(?:'m|'re| am| are| is|(?:'ve| have| has) been)"
+    rf"(?: (?:\w+ly|not|just|also|still|very|so|too|quite|an?))*? {_BEING}\b"
     rf"|(?:'ve| have| has) {_HAVING}\b)"
     r"|\b(?:makes?|gives?|drives?|hurts?|upsets?|exhausts?|drains?|bothers?|annoys?|tires?|triggers?|bores?|disgusts?"
     r"|irritates?|scares?|frightens?|overwhelms?|distracts?|stresses|keeps?) (?:me|us|my)\b(?! (?:going|motivated"
@@ -84,17 +87,32 @@ _TRAIT = (
 )
 _CHINESE_TRAIT = (
     r"我们?(?:一|从小|从来|从|都|也|很|太|最|更|特别|非常|一直|总是|平时|真的|比较|有点|实在)*"
-    r"(?:不(?!知|太?清楚)|怕|恐|爱|喜欢|讨厌|恨|坚持|对.{1,6}过敏|滴酒不沾|受不了|习惯|偏|宁|信不过|吃素)|让我|过敏|害怕"
+    r"(?:不(?!知|太?清楚)|怕|恐|爱|喜欢|讨厌|恨|坚持|对.{1,6}过敏|滴酒不沾|受不了|习惯|偏|宁|信不过|吃素|忌|只(?:吃|喝|买|穿|用|愿意?))|让我|过敏|害怕|我是?素食"
 )
 """Tastes and habits of the user and their family, by classes of words after the first person: a verb of taste, a
 negated or restricted habit, a way of living, an attitude, a disposition that one has, what one finds of something; or
 what something does to them. "I'd love to" is a single wish and does not count."""
 
-_THIRD_PERSON = (
-    r"(?P<english>(?:^|(?<=[.!?] ))(?:[Tt]he user|(?!(?:My|Our|We)\b)[A-Z][\w-]+(?: [A-Z][\w-]+)?)(?= \w))"
-    r"|(?:^|(?<=[。！？]))(?:用户|[他她])"
+_RELATIVE = (
+    r"(?:wife|husband|partner|son|daughter|(?:grand)?(?:mother|father|ma|pa)|mum|mom|dad|sister|brother|aunt|uncle|cousin"
+    r"|kids?|children|family)"
 )
-"""Who begins a sentence of a record, which is mostly the one whose memory it is: Alice, the user, she."""
+_THIRD_PERSON = (
+    r"(?P<english>(?:^|(?<=[.!?;,] ))(?:[Tt]he (?:user|customer|client)|(?!(?:My|Our|We|His|Her|Their)\b)"
+    r"(?:(?:Ms|Mr|Dr)\. )?[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
+    rf"(?:'s {_RELATIVE}\b(?: [A-Z]\w+)?)?(?= \w|'d rather)"
+    rf"|(?:^|(?<=[.!?;,] ))(?:[Hh]is|[Hh]er|[Tt]heir) {_RELATIVE}\b)"
+    r"|(?:^|(?<=[。！？]))(?:用户|客户|[他她]|[\u4e00-\u9fff]{1,2}(?:女士|先生|小姐|太太))"
+    r"(?:的?(?:妻子|丈夫|太太|老公|老婆|儿子|女儿|孩子|母亲|父亲|妈妈|爸爸|妹妹|姐姐|哥哥|弟弟))?"
+)
+"""Who begins a sentence of a record: mostly the one whose memory it is, or a relative. Alice, she, the user's son."""
+
+_NOTE = (
+    r"^(?:(?:strongly |really |also )?(?:prefers?|likes|dislikes|hates|loves|avoids|enjoys|tends to|insists on"
+    r"|(?:does not|doesn't|can't|cannot|won't) (?:like|trust|eat|drink|stand|want|wear|use)|allergic)\b"
+    r"|偏好|不?喜欢|讨厌|忌)"
+)
+"""What a note begins with that names nobody."""
 
 LONGEST_TRAIT = LONGEST_QUESTION
 _SPEAKER = r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S"
@@ -127,11 +145,11 @@ def standing(memory: Memory, length: int) -> bool:
         return False
     if kinds.kind(memory.kind).lasting or _pattern(_STANDING, re.IGNORECASE).search(memory.content):
         return True
-    is_record = memory.layer not in (LAYER_MESSAGE, LAYER_DOCUMENT)
-    text = _in_first_person(memory.content) if is_record else memory.content
-    if length > LONGEST_TRAIT:
-        return is_record and any(map(_is_trait, sentences(text)[:1]))
-    return _is_trait(text)
+    text = memory.content.replace("’", "'")
+    if memory.layer in (LAYER_MESSAGE, LAYER_DOCUMENT):
+        return length <= LONGEST_TRAIT and _is_trait(text)
+    first = text if length <= LONGEST_TRAIT else next(iter(sentences(text)), "")
+    return _pattern(_NOTE, re.IGNORECASE).search(text) is not None or _is_trait(_in_first_person(first))
 
 
 def _in_first_person(text: str) -> str:
@@ -140,7 +158,6 @@ def _in_first_person(text: str) -> str:
 
 
 def _is_trait(text: str) -> bool:
-    text = text.replace("’", "'")
     chinese = not text.isascii() and _pattern(_CHINESE_TRAIT).search(text) is not None
     return chinese or _pattern(_TRAIT, re.IGNORECASE).search(text) is not None
 
