@@ -11,7 +11,8 @@ from memctl.cli.ids import Id, shown_ids
 from memctl.cli.opening import opened, opened_with
 from memctl.cli.options import DryRun
 from memctl.errors import UsageError, argument
-from memctl.present import plain, reports, shapes
+from memctl.present import plain, shapes
+from memctl.present import strategies as documents
 
 if TYPE_CHECKING:
     from memctl.strategies.advice import Advice
@@ -108,7 +109,7 @@ def suggest(
         else:
             advice, owner = store.strategies.suggest(tool, error, **request), ""
         threshold = store.settings.strategy_threshold
-    render.document({**reports.advice(advice), **({"user": owner} if owner else {})})
+    render.document({**documents.advice(advice), **({"user": owner} if owner else {})})
     _print_advice(advice, threshold, owner)
 
 
@@ -190,7 +191,7 @@ def list_strategies(
             return
         strategies = store.strategies.all(tool=tool, error=error)
         ids = shown_ids(store, [strategy.memory.memory_id for strategy in strategies])
-    render.document([reports.strategy(strategy) for strategy in strategies])
+    render.document([documents.strategy(strategy) for strategy in strategies])
     rows = [(name, *_row(strategy)) for name, strategy in zip(ids, strategies, strict=True)]
     columns = ("id", "tool", "error", "conf.", "helped", "failed", "what was changed")
     render.numbered_table(columns, rows, right=(3, 4, 5))
@@ -206,7 +207,7 @@ def _row(strategy: Strategy) -> tuple[str, ...]:
 
 
 def _print_shared(fixes: list[Shared]) -> None:
-    render.document([reports.shared_fix(each) for each in fixes])
+    render.document([documents.shared_fix(each) for each in fixes])
     rows = [(each.error_type, ", ".join(each.tools), each.words) for each in fixes]
     render.table(("error", "tools", "what was changed"), rows)
 
@@ -251,7 +252,7 @@ def warn(
     values, known = objects.need(arguments, "ARGS"), objects.read(context, "--context")
     with opened() as store:
         warnings = store.strategies.warn(tool, values, context=known)
-    render.document({"warnings": [reports.warned(warned) for warned in warnings]})
+    render.document({"warnings": [documents.warned(warned) for warned in warnings]})
     for warned in warnings:
         render.say(f"{'will' if warned.sure else 'may'} fail: {warned.why} ({warned.strategy.memory.memory_id})")
         if warned.applied.usable and warned.strategy.proposable:
