@@ -11,7 +11,7 @@ from memctl.cli.ids import Id, shown_ids
 from memctl.cli.opening import opened, opened_with
 from memctl.cli.options import DryRun
 from memctl.errors import UsageError, argument
-from memctl.present import plain, shapes
+from memctl.present import plain, reports, shapes
 from memctl.present import strategies as documents
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memctl.context.pack import ContextPack
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
+    from memctl.doctor.repairing import Outcome
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.results import Answered, Evaluation, Figures
     from memctl.extraction.proposals import Extracted, ExtractReport
@@ -242,6 +243,14 @@ def closed(done: Closed) -> dict[str, Any]:
         "knowledge": [memory_json(candidate) for candidate in done.knowledge],
         "notes": list(done.notes),
     }
+
+
+def doctor(outcome: Outcome) -> dict[str, Any]:
+    problems = {
+        "problems": [vars(problem) for problem in outcome.left],
+        "repaired": [vars(problem) for problem in outcome.repaired],
+    }
+    return problems | ({"backup": outcome.backup} if outcome.backup else {})
 
 
 def transcripts(summary: Summary) -> dict[str, Any]:
