@@ -52,7 +52,7 @@ def record(
     """
     from memctl.strategies import records
 
-    objects = _Objects()
+    objects = inputs.JsonObjects()
     before, after = objects.need(original, "--original"), objects.need(fixed, "--fixed")
     known, reasons = objects.read(context, "--context"), _explanations(explain or [])
     with opened() as store:
@@ -98,7 +98,7 @@ def suggest(
 
     Example: memctl strategy suggest --tool search --error ValueError --args '{"q": ""}'
     """
-    objects = _Objects()
+    objects = inputs.JsonObjects()
     request: dict[str, Any] = {
         "message": message, "arguments": objects.read(arguments, "--args"),
         "context": objects.read(context, "--context"), "definition": objects.read(definition, "--definition"),
@@ -248,7 +248,7 @@ def warn(
 
     Example: memctl strategy warn search_documents '{"query": ""}'
     """
-    objects = _Objects()
+    objects = inputs.JsonObjects()
     values, known = objects.need(arguments, "ARGS"), objects.read(context, "--context")
     with opened() as store:
         warnings = store.strategies.warn(tool, values, context=known)
@@ -269,37 +269,6 @@ def _explanations(typed: list[str]) -> dict[str, str]:
                 "an explanation has the form ARGUMENT=TEXT", hint='--explain "query=it was never filled in"'
             )
     return {name.strip(): text.strip() for name, _, text in pairs}
-
-
-class _Objects:
-    """Reads JSON objects from the command line; standard input can be read once."""
-
-    def __init__(self) -> None:
-        self._stdin = ""
-
-    def read(self, text: str | None, name: str) -> dict[str, Any]:
-        return {} if text is None else self.need(text, name)
-
-    def need(self, text: str, name: str) -> dict[str, Any]:
-        """The JSON object in an argument, in the file that it names, or in standard input.
-
-        Raises:
-            UsageError: it is not a JSON object; the message says line and column.
-            NotFoundError: there is no such file.
-        """
-        return inputs.json_object(self._source(text, name), name)
-
-    def _source(self, text: str, name: str) -> str:
-        from pathlib import Path
-
-        if text.startswith("@"):
-            return inputs.file_text(Path(text[1:]).expanduser())
-        if text != "-":
-            return text
-        if self._stdin:
-            raise UsageError(f"{self._stdin} and {name} cannot both be standard input")
-        self._stdin = name
-        return inputs.standard_text()
 
 
 GROUP = commands.Commands(
