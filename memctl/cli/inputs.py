@@ -159,9 +159,6 @@ def json_object(text: str, name: str) -> dict[str, Any]:
     return value
 
 
-# Names
-
-
 class JsonObjects:
     """Reads JSON objects from the command line; standard input can be read once."""
 
@@ -193,6 +190,9 @@ class JsonObjects:
             raise UsageError(f"{self._stdin} and {name} cannot both be standard input")
         self._stdin = name
         return standard_text()
+
+
+# Names
 
 
 def check_filters(stores: Sequence[MemoryStore], categories: Sequence[str] | None, kinds: Sequence[str] | None) -> None:
