@@ -1,4 +1,4 @@
-"""The tools of an agent: schemas that say what the functions take, and answers that a model can repair its call by."""
+"""The tools of an agent: schemas that say what the functions take, and answers that a model can correct its call with."""
 
 from __future__ import annotations
 
