@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from memctl.errors import ProviderError, UntrustedError
-from memctl.providers import http
-from memctl.providers.http import is_local as is_local
+from memctl.providers import addresses
+from memctl.providers.addresses import is_local as is_local
 from memctl.storage.files import atomic, lock, opening
 
 T = TypeVar("T")
@@ -99,10 +99,10 @@ def need(setting: str, named: Server, environment: Mapping[str, str]) -> None:
     """
     if is_trusted(named, environment):
         return
-    address = http.address(named.address, "the server", f"Set `{setting}`, such as http://localhost:11434/v1.")
+    address = addresses.address(named.address, "the server", f"Set `{setting}`, such as http://localhost:11434/v1.")
     key = f" and the key in {named.key_variable}" if environment.get(named.key_variable) else ""
     raise UntrustedError(
-        f"{http.redacted(address)} is not trusted on this machine: `{setting}` in memctl.yaml names it, "
+        f"{addresses.redacted(address)} is not trusted on this machine: `{setting}` in memctl.yaml names it, "
         f"and texts of memories{key} would be sent there (`memctl config trust {setting}` allows it)"
     )
 

@@ -46,7 +46,7 @@ STEPS = (
     ),
     ("Episodes on one target become knowledge.", "consolidate --dry-run"),
     (
-        "A call failed: what mended it before?",
+        "A call failed: what fixed it before?",
         "strategy suggest --tool run_sql --error QueryCanceled"
         ' --message "canceling statement due to statement timeout" --args \'{"timeout_s": 5}\'',
     ),

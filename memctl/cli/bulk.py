@@ -28,16 +28,11 @@ def add_jsonl(path: Path, allow_duplicate: bool, allow_secret: bool) -> None:
     """Add one memory per line of a file."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="`memctl import` reads folders.")
+    skipping = f"`memctl import --skip-broken {argument(str(path))}`"
     import_memories(
-        str(path),
-        "auto",
-        "",
-        allow_duplicate=allow_duplicate,
-        allow_secret=allow_secret,
-        skip_broken=False,
-        dry_run=False,
-        skipping=f"`memctl import --skip-broken {argument(str(path))}`",
-    )
+        str(path), "auto", "", allow_duplicate=allow_duplicate, allow_secret=allow_secret, skip_broken=False,
+        dry_run=False, skipping=skipping,
+    )  # fmt: skip
 
 
 def import_memories(
@@ -57,20 +52,30 @@ def import_memories(
         skipping: the option or command that skips broken lines, for the hint.
     """
     from memctl.core import times
-    from memctl.storage.postgres import address
 
     now = times.utc_now()
     progress.working("reading")
-    if address.is_address(path):
-        imported, tasks = _read_tables(path, form, only_store, now)
-    else:
-        imported, tasks = _read_file(Path(path), form, only_store, now), []
+    imported, tasks = _read(path, form, only_store, now)
     check_problems(imported.problems, skip_broken, skipping)
     if not allow_secret:
         imported = _without_secrets(imported)
     if dry_run:
         _print(Counter({"would be read": len(imported.memories) + len(tasks)}), imported)
         return
+    results, imported, taken = _store(imported, tasks, allow_duplicate, allow_secret, skip_broken, skipping, now)
+    counts = Counter(added.outcome for added in results)
+    _print(counts + Counter({"open tasks": taken} if taken else {}), imported, results)
+
+
+def _store(
+    imported: Imported, tasks: Sequence[Mapping[str, Any]], allow_duplicate: bool, allow_secret: bool,
+    skip_broken: bool, skipping: str, now: datetime,
+) -> tuple[Sequence[Added], Imported, int]:  # fmt: skip
+    """Store memories and tasks.
+
+    Returns:
+        what became of each memory, the import without those of unknown categories, and how many tasks were taken over.
+    """
     stored = 0
 
     def count(label: str, done: int, total: int) -> None:
@@ -84,22 +89,24 @@ def import_memories(
             imported = _known_categories(imported, store.settings.categories)
             check_problems(imported.problems[before:], skip_broken, skipping)
             results = store.add_many(
-                imported.memories,
-                details=imported.details,
-                fronts=imported.fronts,
-                fields=imported.given,
-                allow_duplicate=allow_duplicate,
-                allow_secret=allow_secret,
-                now=now,
-                progress=count,
-            )
+                imported.memories, details=imported.details, fronts=imported.fronts, fields=imported.given,
+                allow_duplicate=allow_duplicate, allow_secret=allow_secret, now=now, progress=count,
+            )  # fmt: skip
             imported, taken = _with_tasks(store, imported, tasks, now)
             store.sync(progress=progress.working)
+            return results, imported, taken
     except KeyboardInterrupt:
         render.warn(f"{stored} of {len(imported.memories)} were stored")
         raise
-    counts = Counter(added.outcome for added in results)
-    _print(counts + Counter({"open tasks": taken} if taken else {}), imported, results)
+
+
+def _read(path: str, form: str, only_store: str, now: datetime) -> tuple[Imported, Sequence[Mapping[str, Any]]]:
+    """The memories, and the tasks that go on; only a database has those."""
+    from memctl.storage.postgres import address
+
+    if address.is_address(path):
+        return _read_tables(path, form, only_store, now)
+    return _read_file(Path(path), form, only_store, now), ()
 
 
 def _read_file(path: Path, form: str, only_store: str, now: datetime) -> Imported:
@@ -154,13 +161,12 @@ def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported
     from memctl.memories.adding import given_fields
 
     hint = "add it with `memctl config set categories`"
-    return _without(
-        imported,
+    return imported.without(
         {
             at: Problem("import", f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}")
             for at, m in enumerate(imported.memories)
             if m.category not in categories and "category" in imported.given.get(at, given_fields(m))
-        },
+        }
     )
 
 
@@ -190,21 +196,7 @@ def _without_secrets(imported: Imported) -> Imported:
         raise RefusedError(f"{many} what looks like a secret; nothing was imported", hint=_INSIST)
     if omitted:
         render.warn(f"  {_INSIST}")
-    return _without(imported, omitted)
-
-
-def _without(imported: Imported, omitted: Mapping[int, Problem]) -> Imported:
-    """The import without the memories at these positions."""
-    keep = [at for at in range(len(imported.memories)) if at not in omitted]
-    return replace(
-        imported,
-        memories=tuple(imported.memories[at] for at in keep),
-        details={new: imported.details[old] for new, old in enumerate(keep) if old in imported.details},
-        fronts={new: imported.fronts[old] for new, old in enumerate(keep) if old in imported.fronts},
-        given={new: imported.given[old] for new, old in enumerate(keep) if old in imported.given},
-        places=tuple(imported.places[at] for at in keep),
-        problems=(*imported.problems, *omitted.values()),
-    )
+    return imported.without(omitted)
 
 
 def check_problems(problems: Sequence[Problem], skip_broken: bool, skipping: str = _SKIPPING) -> None:

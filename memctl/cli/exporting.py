@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,11 @@ from memctl.cli.opening import opened
 from memctl.cli.options import Category, Kind, Tag
 from memctl.present import plain, shapes
 
+if TYPE_CHECKING:
+    from memctl.core.models import Memory, Reflection
+
+FORMS = "jsonl", "records"
+
 
 def export(
     output: Annotated[
@@ -21,9 +27,7 @@ def export(
     ] = None,
     form: Annotated[
         str,
-        typer.Option(
-            "--format", autocompletion=choices.of("jsonl", "records"), help="jsonl, or records (one memory.json)."
-        ),
+        typer.Option("--format", autocompletion=choices.of(*FORMS), help="jsonl, or records (one memory.json)."),
     ] = "jsonl",
     category: Category = None,
     kind: Kind = None,
@@ -46,27 +50,30 @@ def export(
     Example: memctl export --all -o backup.jsonl
     """
     from memctl.cli import archiving
-    from memctl.core.formats import reflections
-    from memctl.core.selection import Selection
     from memctl.errors import UsageError
-    from memctl.transfer import writing
 
     if archive is not None or with_log:
         if archive is None or dpo or category or kind or tag or every or output or form != "jsonl":
             raise UsageError("--archive takes no option but --with-log")
         archiving.export(archive, with_log)
-        return
-    if dpo:
+    elif dpo:
         if category or kind or tag or every or form != "jsonl":
             raise UsageError("--dpo takes no option but --output")
         _export_pairs(output)
-        return
-    inputs.check_choice("format", form, ("jsonl", "records"))
-    statuses = () if every else ("active",)
+    else:
+        inputs.check_choice("format", form, FORMS)
+        _export_memories(output, form, category, kind, tag, every)
+
+
+def _export_memories(output: Path | None, form: str, category: Category, kind: Kind, tag: Tag, every: bool) -> None:
+    from memctl.core.selection import Selection
+    from memctl.transfer import writing
+
     with opened() as store:
         if blocked := store.refresh().blocked:
             raise blocked
         inputs.check_filters([store], category, kind)
+        statuses = () if every else ("active",)
         filters = inputs.filters(category, kind, tag, None, None, statuses=statuses, expired=every)
         memories = store.select(Selection(filters, ascending=True))
         reflected = {m.memory_id: one for m in memories if (one := store.engine.readable_reflection(m)[0])}
@@ -74,16 +81,19 @@ def export(
     if current.json and _is_standard_output(output):
         render.print_json({"memories": [shapes.memory_json(memory) for memory in memories]})
         return
-    if form == "records":
-        text = writing.to_documents_form(memories, user)
-    else:
-        texts = {name: one.body for name, one in reflected.items()}
-        fronts = {name: one.front for name, one in reflected.items() if reflections.has_more(one)}
-        text = "".join(f"{line}\n" for line in writing.to_jsonl(memories, texts, fronts))
-    _write(output, text)
+    _write(output, writing.to_documents_form(memories, user) if form == "records" else _as_jsonl(memories, reflected))
     if not _is_standard_output(output):
         render.document({"written": str(output), "memories": len(memories)})
         render.say(f"wrote {len(memories)} memories to {output}")
+
+
+def _as_jsonl(memories: Sequence[Memory], reflected: Mapping[str, Reflection]) -> str:
+    from memctl.core.formats import reflections
+    from memctl.transfer import writing
+
+    texts = {name: one.body for name, one in reflected.items()}
+    fronts = {name: one.front for name, one in reflected.items() if reflections.has_more(one)}
+    return "".join(f"{line}\n" for line in writing.to_jsonl(memories, texts, fronts))
 
 
 def _export_pairs(output: Path | None) -> None:

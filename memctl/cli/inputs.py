@@ -159,6 +159,39 @@ def json_object(text: str, name: str) -> dict[str, Any]:
     return value
 
 
+class JsonObjects:
+    """Reads JSON objects from the command line; standard input can be read once."""
+
+    def __init__(self) -> None:
+        self._stdin = ""
+
+    def read(self, text: str | None, name: str) -> dict[str, Any]:
+        return {} if text is None else self.need(text, name)
+
+    def need(self, text: str, name: str) -> dict[str, Any]:
+        """The JSON object in an argument, in the file that it names, or in standard input.
+
+        Raises:
+            UsageError: it is not a JSON object; the message says line and column.
+            NotFoundError: there is no such file.
+        """
+        return json_object(self._source(text, name), name)
+
+    def _source(self, text: str, name: str) -> str:
+        from pathlib import Path
+
+        from memctl.errors import UsageError
+
+        if text.startswith("@"):
+            return file_text(Path(text[1:]).expanduser())
+        if text != "-":
+            return text
+        if self._stdin:
+            raise UsageError(f"{self._stdin} and {name} cannot both be standard input")
+        self._stdin = name
+        return standard_text()
+
+
 # Names
 
 

@@ -6,7 +6,10 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memctl.errors import MemctlError
 
 
 def run() -> None:
@@ -67,54 +70,68 @@ def _abandon_output() -> None:
 def _invoke(argv: Sequence[str]) -> int:
     _check_streams()
     _plain_help_off_a_terminal()
-    from typer._click.exceptions import ClickException, NoArgsIsHelpError
+    try:
+        return _run_command(argv)
+    except BrokenPipeError:
+        raise
+    except Exception as problem:
+        return _failed(problem, "--json" in argv)
+
+
+def _run_command(argv: Sequence[str]) -> int:
+    from memctl.cli.app import command
+    from memctl.errors import UsageError
+
+    if any("\ud800" <= character <= "\udfff" for argument in argv for character in argument):
+        hint = "Type it as UTF-8, or pass it on standard input with -."
+        raise UsageError("an argument is not valid UTF-8", hint=hint)
+    tool = command()
+    _complete(tool, argv)
+    # Not `tool.main`: it turns a reader that has gone (head) into exit code 1.
+    with tool.make_context("memctl", list(argv)) as context:
+        code = tool.invoke(context)
+    sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _failed(problem: Exception, as_json: bool) -> int:
+    """Print what stopped a command; returns the exit code."""
+    from typer._click.exceptions import NoArgsIsHelpError
     from typer.exceptions import Abort, Exit
 
     from memctl.cli import render
-    from memctl.cli.app import command
-    from memctl.errors import EXIT_USAGE, InternalError, MemctlError, StorageError, UsageError
+    from memctl.errors import EXIT_USAGE
 
-    as_json = "--json" in argv
-    if any("\ud800" <= character <= "\udfff" for argument in argv for character in argument):
-        hint = "Type it as UTF-8, or pass it on standard input with -."
-        render.error(UsageError("an argument is not valid UTF-8", hint=hint), as_json)
-        return EXIT_USAGE
-    try:
-        tool = command()
-        _complete(tool, argv)
-        # Not `tool.main`: it turns a reader that has gone (head) into exit code 1.
-        with tool.make_context("memctl", list(argv)) as context:
-            code = tool.invoke(context)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except MemctlError as problem:
-        render.error(problem, as_json)
+    if isinstance(problem, Exit):
         return problem.exit_code
-    except NoArgsIsHelpError as problem:
+    if isinstance(problem, Abort):
+        return _interrupted(as_json)
+    if isinstance(problem, NoArgsIsHelpError):
         if help_text := problem.format_message():
             print(help_text, file=sys.stderr)
         return EXIT_USAGE
-    except ClickException as problem:
-        render.error(UsageError(problem.format_message(), hint=_help_hint(problem)), as_json)
-        return EXIT_USAGE
-    except Exit as stop:
-        return stop.exit_code
-    except BrokenPipeError:
-        raise
-    except OSError as problem:
+    error = _as_memctl_error(problem)
+    render.error(error, as_json)
+    return error.exit_code
+
+
+def _as_memctl_error(problem: Exception) -> MemctlError:
+    from typer._click.exceptions import ClickException
+
+    from memctl.errors import InternalError, MemctlError, StorageError, UsageError
+
+    if isinstance(problem, MemctlError):
+        return problem
+    if isinstance(problem, ClickException):
+        return UsageError(problem.format_message(), hint=_help_hint(problem))
+    if isinstance(problem, OSError):
         _abandon_output()
         place = f" ({problem.filename})" if problem.filename else ""
-        failure = StorageError(f"{problem.strerror}{place}", hint="Acknowledged changes are saved.")
-        render.error(failure, as_json)
-        return failure.exit_code
-    except Abort:
-        return _interrupted(as_json)
-    except Exception as problem:
-        if os.environ.get("MEMCTL_DEBUG"):
-            raise
-        hint = "Please report it; MEMCTL_DEBUG=1 shows where. Your files are intact: no change is ever half-made."
-        render.error(InternalError(f"memctl has a bug: {type(problem).__name__}: {problem}", hint=hint), as_json)
-        return InternalError.exit_code
+        return StorageError(f"{problem.strerror}{place}", hint="Acknowledged changes are saved.")
+    if os.environ.get("MEMCTL_DEBUG"):
+        raise problem
+    hint = "Please report it; MEMCTL_DEBUG=1 shows where. Your files are intact: no change is ever half-made."
+    return InternalError(f"memctl has a bug: {type(problem).__name__}: {problem}", hint=hint)
 
 
 def _complete(tool: Any, argv: Sequence[str]) -> None:

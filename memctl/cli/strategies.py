@@ -12,6 +12,7 @@ from memctl.cli.opening import opened, opened_with
 from memctl.cli.options import DryRun
 from memctl.errors import UsageError, argument
 from memctl.present import plain, reports, shapes
+from memctl.present import strategies as documents
 
 if TYPE_CHECKING:
     from memctl.strategies.advice import Advice
@@ -51,7 +52,7 @@ def record(
     """
     from memctl.strategies import records
 
-    objects = _Objects()
+    objects = inputs.JsonObjects()
     before, after = objects.need(original, "--original"), objects.need(fixed, "--fixed")
     known, reasons = objects.read(context, "--context"), _explanations(explain or [])
     with opened() as store:
@@ -97,7 +98,7 @@ def suggest(
 
     Example: memctl strategy suggest --tool search --error ValueError --args '{"q": ""}'
     """
-    objects = _Objects()
+    objects = inputs.JsonObjects()
     request: dict[str, Any] = {
         "message": message, "arguments": objects.read(arguments, "--args"),
         "context": objects.read(context, "--context"), "definition": objects.read(definition, "--definition"),
@@ -108,7 +109,7 @@ def suggest(
         else:
             advice, owner = store.strategies.suggest(tool, error, **request), ""
         threshold = store.settings.strategy_threshold
-    render.document({**reports.advice(advice), **({"user": owner} if owner else {})})
+    render.document({**documents.advice(advice), **({"user": owner} if owner else {})})
     _print_advice(advice, threshold, owner)
 
 
@@ -190,7 +191,7 @@ def list_strategies(
             return
         strategies = store.strategies.all(tool=tool, error=error)
         ids = shown_ids(store, [strategy.memory.memory_id for strategy in strategies])
-    render.document([reports.strategy(strategy) for strategy in strategies])
+    render.document([documents.strategy(strategy) for strategy in strategies])
     rows = [(name, *_row(strategy)) for name, strategy in zip(ids, strategies, strict=True)]
     columns = ("id", "tool", "error", "conf.", "helped", "failed", "what was changed")
     render.numbered_table(columns, rows, right=(3, 4, 5))
@@ -206,7 +207,7 @@ def _row(strategy: Strategy) -> tuple[str, ...]:
 
 
 def _print_shared(fixes: list[Shared]) -> None:
-    render.document([reports.shared_fix(each) for each in fixes])
+    render.document([documents.shared_fix(each) for each in fixes])
     rows = [(each.error_type, ", ".join(each.tools), each.words) for each in fixes]
     render.table(("error", "tools", "what was changed"), rows)
 
@@ -247,11 +248,11 @@ def warn(
 
     Example: memctl strategy warn search_documents '{"query": ""}'
     """
-    objects = _Objects()
+    objects = inputs.JsonObjects()
     values, known = objects.need(arguments, "ARGS"), objects.read(context, "--context")
     with opened() as store:
         warnings = store.strategies.warn(tool, values, context=known)
-    render.document({"warnings": [reports.warned(warned) for warned in warnings]})
+    render.document({"warnings": [documents.warned(warned) for warned in warnings]})
     for warned in warnings:
         render.say(f"{'will' if warned.sure else 'may'} fail: {warned.why} ({warned.strategy.memory.memory_id})")
         if warned.applied.usable and warned.strategy.proposable:
@@ -268,37 +269,6 @@ def _explanations(typed: list[str]) -> dict[str, str]:
                 "an explanation has the form ARGUMENT=TEXT", hint='--explain "query=it was never filled in"'
             )
     return {name.strip(): text.strip() for name, _, text in pairs}
-
-
-class _Objects:
-    """Reads JSON objects from the command line; standard input can be read once."""
-
-    def __init__(self) -> None:
-        self._stdin = ""
-
-    def read(self, text: str | None, name: str) -> dict[str, Any]:
-        return {} if text is None else self.need(text, name)
-
-    def need(self, text: str, name: str) -> dict[str, Any]:
-        """The JSON object in an argument, in the file that it names, or in standard input.
-
-        Raises:
-            UsageError: it is not a JSON object; the message says line and column.
-            NotFoundError: there is no such file.
-        """
-        return inputs.json_object(self._source(text, name), name)
-
-    def _source(self, text: str, name: str) -> str:
-        from pathlib import Path
-
-        if text.startswith("@"):
-            return inputs.file_text(Path(text[1:]).expanduser())
-        if text != "-":
-            return text
-        if self._stdin:
-            raise UsageError(f"{self._stdin} and {name} cannot both be standard input")
-        self._stdin = name
-        return inputs.standard_text()
 
 
 GROUP = commands.Commands(

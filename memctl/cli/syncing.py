@@ -8,8 +8,10 @@ import typer
 
 from memctl.cli import progress, render
 from memctl.cli.opening import opened
+from memctl.present import plain, reports
 
 if TYPE_CHECKING:
+    from memctl.doctor.repairing import Outcome
     from memctl.storage.ports.storage import SyncReport
 
 
@@ -62,31 +64,25 @@ def doctor(
     """
     from memctl.doctor.codes import BROKEN
     from memctl.doctor.examining import examine
-    from memctl.doctor.repairing import repair
+    from memctl.doctor.repairing import Outcome, repair_and_examine
     from memctl.errors import InvalidDataError
-    from memctl.present.plain import counted
-    from memctl.storage.files import backups
 
     with opened(quiet=True) as store:
         problems = examine(store, deep=deep)
-        folder = None if store.engine.storage.root is None else store.folder
-        before = backups.listed(folder) if folder else []
-        repaired = repair(store, problems) if fix else []
-        left = examine(store, deep=deep) if repaired else problems
-        remaining = {(problem.path, problem.message) for problem in left}
-        repaired = [problem for problem in repaired if (problem.path, problem.message) not in remaining]
-        new = [path for path in backups.listed(folder) if path not in before] if folder else []
-        backup = str(new[0].relative_to(folder.root)) if folder and new else ""
-    shapes = {"problems": [vars(problem) for problem in left], "repaired": [vars(problem) for problem in repaired]}
-    render.document(shapes | ({"backup": backup} if backup else {}))
-    for problem in repaired:
-        render.say(f"repaired: {problem} ({problem.fix})")
-    if backup and repaired:
-        render.say(f"backup of the original file: {backup}")
-    for problem in left:
-        render.say(f"{problem}" + (f"  → --fix would {problem.fix}" if problem.fix else ""))
-    if not left:
-        render.say("no problems")
-    elif broken := [problem for problem in left if problem.code in BROKEN]:
+        outcome = repair_and_examine(store, problems, deep=deep) if fix else Outcome(problems)
+    _print_outcome(outcome)
+    if broken := [problem for problem in outcome.left if problem.code in BROKEN]:
         how = "by hand or with --fix" if any(problem.fix for problem in broken) else "by hand"
-        raise InvalidDataError(f"{counted(len(broken), 'problem')} to repair {how}", hint="See the list above.")
+        raise InvalidDataError(f"{plain.counted(len(broken), 'problem')} to repair {how}", hint="See the list above.")
+
+
+def _print_outcome(outcome: Outcome) -> None:
+    render.document(reports.doctor(outcome))
+    for problem in outcome.repaired:
+        render.say(f"repaired: {problem} ({problem.fix})")
+    if outcome.backup and outcome.repaired:
+        render.say(f"backup of the original file: {outcome.backup}")
+    for problem in outcome.left:
+        render.say(f"{problem}" + (f"  → --fix would {problem.fix}" if problem.fix else ""))
+    if not outcome.left:
+        render.say("no problems")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from memctl.core import times
@@ -21,8 +21,39 @@ from memctl.storage.folder import sync
 from memctl.storage.folder.view import FolderView
 from memctl.store import MemoryStore
 
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is left after a repair.
+
+    Args:
+        left: the problems that are still there.
+        repaired: those that are not.
+        backup: the new folder with the files as they were, relative to the user's; empty if none was needed.
+    """
+
+    left: Sequence[Problem]
+    repaired: Sequence[Problem] = ()
+    backup: str = ""
+
+
 _ROUNDS = 5
 """A repair can reveal another problem, such as the record of a changed id; `repair` looks again."""
+
+
+def repair_and_examine(store: MemoryStore, problems: Sequence[Problem], *, deep: bool) -> Outcome:
+    """Repair as `repair` does, then look whether it worked."""
+    folder = None if store.engine.storage.root is None else store.folder
+    before = backups.listed(folder) if folder else []
+    repaired = repair(store, problems)
+    left = examine(store, deep=deep) if repaired else problems
+    remaining = {(problem.path, problem.message) for problem in left}
+    new = [path for path in backups.listed(folder) if path not in before] if folder else []
+    return Outcome(
+        left,
+        [problem for problem in repaired if (problem.path, problem.message) not in remaining],
+        str(new[0].relative_to(folder.root)) if folder and new else "",
+    )
 
 
 def repair(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""The JSON documents of sessions, tasks, strategies and other features."""
+"""The JSON documents of sessions, tasks, evaluations and other features."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memctl.context.pack import ContextPack
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
+    from memctl.doctor.repairing import Outcome
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.results import Answered, Evaluation, Figures
     from memctl.extraction.proposals import Extracted, ExtractReport
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from memctl.sessions.stored import SessionInfo
     from memctl.storage.files.adopting import Adopted
     from memctl.storage.files.local_state import Entry
-    from memctl.strategies.advice import Advice
-    from memctl.strategies.matching import Match, Shared, Warned
-    from memctl.strategies.records import Strategy
     from memctl.tasks.closing import Closed
 
 
@@ -234,50 +232,6 @@ def _entry(entry: Entry) -> dict[str, Any]:
     return {"kind": entry.kind, "path": entry.path, "content": entry.data.decode("utf-8", "replace")}
 
 
-def advice(advice: Advice) -> dict[str, Any]:
-    considered = [_match(one.match) | {"problem": one.problem} for one in advice.considered]
-    return {
-        "origin": advice.origin,
-        "arguments": advice.arguments,
-        "strategy": _match(advice.match) if advice.match else None,
-        "steps": list(advice.lines),
-        "reason": advice.reason,
-        "considered": considered,
-        "notes": list(advice.notes),
-    }
-
-
-def _match(match: Match) -> dict[str, Any]:
-    memory = match.strategy.memory
-    about = {"memory_id": memory.memory_id, "tool": match.strategy.tool, "error_type": match.strategy.error_type}
-    return about | {"score": match.score, "parts": match.parts, "confidence": memory.confidence}
-
-
-def strategy(strategy: Strategy) -> dict[str, Any]:
-    from memctl.strategies.records import in_words
-
-    return {
-        "tool": strategy.tool, "error_type": strategy.error_type, "message": strategy.message,
-        "proposed": strategy.proposable, "fixes": in_words(strategy), "memory": memory_json(strategy.memory),
-    }  # fmt: skip
-
-
-def warned(warned: Warned) -> dict[str, Any]:
-    usable = warned.applied.usable and warned.strategy.proposable
-    return {
-        "sure": warned.sure, "why": warned.why, "memory_id": warned.strategy.memory.memory_id,
-        "error_type": warned.strategy.error_type, "confidence": warned.strategy.memory.confidence,
-        "arguments": warned.applied.arguments if usable else None,
-    }  # fmt: skip
-
-
-def shared_fix(fix: Shared) -> dict[str, Any]:
-    return {
-        "error_type": fix.error_type, "tools": list(fix.tools), "fix": fix.words,
-        "memory_ids": [strategy.memory.memory_id for strategy in fix.strategies],
-    }  # fmt: skip
-
-
 def closed(done: Closed) -> dict[str, Any]:
     return {
         "task": done.task.id,
@@ -289,6 +243,14 @@ def closed(done: Closed) -> dict[str, Any]:
         "knowledge": [memory_json(candidate) for candidate in done.knowledge],
         "notes": list(done.notes),
     }
+
+
+def doctor(outcome: Outcome) -> dict[str, Any]:
+    problems = {
+        "problems": [vars(problem) for problem in outcome.left],
+        "repaired": [vars(problem) for problem in outcome.repaired],
+    }
+    return problems | ({"backup": outcome.backup} if outcome.backup else {})
 
 
 def transcripts(summary: Summary) -> dict[str, Any]:

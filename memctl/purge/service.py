@@ -84,9 +84,9 @@ class Purging:
     def _with_derived(self, view: View, ids: Sequence[str], now: datetime) -> tuple[list[str], list[Memory]]:
         """The ids, with those of memories derived only from the messages among them; and the memories that are known
         beside those stored."""
-        said = [replace(m, session_id="") for m in self._named_messages(ids)]
-        made = [memory.memory_id for memory in derived.from_messages(view, (m.memory_id for m in said), now)]
-        return [*ids, *made], [*(t.memory for t in self._engine.storage.trashed()), *said]
+        messages = [replace(m, session_id="") for m in self._named_messages(ids)]
+        made = [memory.memory_id for memory in derived.from_messages(view, (m.memory_id for m in messages), now)]
+        return [*ids, *made], [*(t.memory for t in self._engine.storage.trashed()), *messages]
 
     def _drop_messages(self, ids: Sequence[str], check: Callable[[], object], now: datetime) -> None:
         """Take the messages among some ids out of windows.
@@ -94,9 +94,9 @@ class Purging:
         Args:
             check: raises if the purge is refused: then nothing is to be taken out.
         """
-        if said := [memory.memory_id for memory in self._named_messages(ids)]:
+        if message_ids := [memory.memory_id for memory in self._named_messages(ids)]:
             check()
-            Sessions(self._engine).drop_messages(said, now)
+            Sessions(self._engine).drop_messages(message_ids, now)
 
     def _named_messages(self, ids: Sequence[str]) -> list[Memory]:
         """The messages among some ids; each passage of a long message counts by itself."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memctl import distribution
 from memctl.core.formats import document
@@ -20,6 +20,8 @@ from memctl.storage.files import opening
 from memctl.transfer import foreign, jsontext, notes, records
 from memctl.transfer.fields import READABLE, Item
 from memctl.transfer.jsontext import Entry
+
+T = TypeVar("T")
 
 AUTO = "auto"
 MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0 = "memctl", "jsonl", "records", "mcp", "basic-memory", "mem0"
@@ -65,6 +67,23 @@ class Imported:
     places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     fronts: Mapping[int, str] = field(default_factory=dict)
     given: Mapping[int, frozenset[str]] = field(default_factory=dict, compare=False)
+
+    def without(self, omitted: Mapping[int, Problem]) -> Imported:
+        """The import without the memories at these positions, each with the problem that says why."""
+        keep = [at for at in range(len(self.memories)) if at not in omitted]
+
+        def kept(values: Mapping[int, T]) -> dict[int, T]:
+            return {new: values[old] for new, old in enumerate(keep) if old in values}
+
+        return replace(
+            self,
+            memories=tuple(self.memories[at] for at in keep),
+            details=kept(self.details),
+            fronts=kept(self.fronts),
+            given=kept(self.given),
+            places=tuple(self.places[at] for at in keep),
+            problems=(*self.problems, *omitted.values()),
+        )
 
 
 def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:

@@ -26,13 +26,13 @@ from memctl.errors import (
 )
 from memctl.store import MemoryStore
 from memctl.web import guard, moments, undoing
-from memctl.web.asking import Action, Asked, Done, Page, Shown, address
 from memctl.web.checks import Checks
 from memctl.web.digests import Digests
 from memctl.web.guard import Door, Keys, Refusal
 from memctl.web.moments import Pasts
 from memctl.web.pool import Pool
 from memctl.web.rendering import STATIC, rendered
+from memctl.web.requests import Action, Done, Page, PageRequest, Shown, address
 from memctl.web.sitemap import ACTIONS, NAVIGATION, PAGES
 
 _STATUS: Mapping[type[MemctlError], int] = {
@@ -57,17 +57,17 @@ class Site:
     pasts: Pasts = field(default_factory=Pasts)
     digests: Digests = field(default_factory=Digests)
 
-    def asked(self, request: Request, store: MemoryStore) -> Asked:
+    def page_request(self, http: Request, store: MemoryStore) -> PageRequest:
         """The request as pages take it."""
         store.refresh()
         params: dict[str, list[str]] = {}
-        for name, value in request.query_params.multi_items():
+        for name, value in http.query_params.multi_items():
             params.setdefault(name, []).append(value)
         now = times.utc_now()
         moment = moments.read((params.get("as_of") or [""])[-1], now)
         stamp, made = store.engine.storage.stamp(), self.checks.generation
-        return Asked(
-            store, self.checks, self.pasts, self.digests, params, request.path_params, moment, now, stamp, made,
+        return PageRequest(
+            store, self.checks, self.pasts, self.digests, params, http.path_params, moment, now, stamp, made,
             self.read_only,
         )  # fmt: skip
 
@@ -81,7 +81,7 @@ def application(site: Site) -> App:
         *(Route(f"/do/{action.name}", _action(site, action), methods=["POST"]) for action in ACTIONS),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    handlers: dict[Any, Any] = {404: lambda request, problem: _problem(site, 404, "There is no such page.")}
+    handlers: dict[Any, Any] = {404: lambda http, problem: _problem(site, 404, "There is no such page.")}
     starlette = Starlette(routes=routes, exception_handlers=handlers)
     return Door(starlette, site.keys, site.port, lambda status, reason: _bare(status, reason))
 
@@ -97,10 +97,10 @@ def _bare(status: int, reason: str) -> str:
 def _opener(site: Site) -> Callable[[Request], Response]:
     """Takes the token of the link, once, and gives the cookie."""
 
-    def open_site(request: Request) -> Response:
+    def open_site(http: Request) -> Response:
         name = guard.cookie_name(site.port)
-        known = guard.same(request.cookies.get(name, ""), site.keys.cookie)
-        if not known and not site.keys.spend(request.query_params.get("token", "")):
+        known = guard.same(http.cookies.get(name, ""), site.keys.cookie)
+        if not known and not site.keys.spend(http.query_params.get("token", "")):
             reason = "This link was used already, or belongs to another run. Run memctl web again, and open its link."
             return HTMLResponse(_bare(401, reason), 401)
         # A page that goes on by itself: after a redirect from another site the browser would not send the cookie.
@@ -116,24 +116,24 @@ def _opener(site: Site) -> Callable[[Request], Response]:
 
 
 def _stamp(site: Site) -> Callable[[Request], Response]:
-    def stamp(request: Request) -> Response:
+    def stamp(http: Request) -> Response:
         with site.pool.borrowed() as store:
-            return PlainTextResponse(site.asked(request, store).seen)
+            return PlainTextResponse(site.page_request(http, store).seen)
 
     return stamp
 
 
 def _page(site: Site, page: Page) -> Callable[[Request], Response]:
-    def show(request: Request) -> Response:
+    def show(http: Request) -> Response:
         with site.pool.borrowed() as store:
             try:
-                asked = site.asked(request, store)
-                if page.present and asked.moment.past:
-                    return RedirectResponse(_here(request, "as_of"), 303)
-                values = page.values(asked)
+                request = site.page_request(http, store)
+                if page.present and request.moment.past:
+                    return RedirectResponse(_here(http, "as_of"), 303)
+                values = page.values(request)
                 if isinstance(values, Done):
                     return RedirectResponse(values.where, 303)
-                return _shown(site, asked, request, page.template, values, page.name)
+                return _shown(site, request, http, page.template, values, page.name)
             except MemctlError as problem:
                 return _failed(site, problem)
 
@@ -141,35 +141,41 @@ def _page(site: Site, page: Page) -> Callable[[Request], Response]:
 
 
 def _shown(
-    site: Site, asked: Asked, request: Request, template: str, values: Mapping[str, Any], name: str, status: int = 200
+    site: Site,
+    request: PageRequest,
+    http: Request,
+    template: str,
+    values: Mapping[str, Any],
+    name: str = "",
+    status: int = 200,
 ) -> Response:
     shared = {
-        "user": site.user, "navigation": NAVIGATION, "active": name, "moment": asked.moment, "now": asked.now,
-        "stamp": asked.seen, "token": site.keys.form, "writable": not (site.read_only or asked.moment.past),
-        "read_only": site.read_only, "params": _params(request), "here": _here(request),
-        "present": _here(request, "as_of"), "url": _linker(asked),
-        "notes": _notes(asked.store),
-        "undo": undoing.offered(asked), "said": asked.one("said"), "commands": (),
+        "user": site.user, "navigation": NAVIGATION, "active": name, "moment": request.moment, "now": request.now,
+        "stamp": request.seen, "token": site.keys.form, "writable": not (site.read_only or request.moment.past),
+        "read_only": site.read_only, "params": _params(http), "here": _here(http),
+        "present": _here(http, "as_of"), "url": _linker(request),
+        "notes": _notes(request.store),
+        "undo": undoing.offered(request), "notice": request.one("said"), "commands": (),
     }  # fmt: skip
     return HTMLResponse(rendered(template, {**shared, **values}), status)
 
 
-def _here(request: Request, *without: str) -> str:
+def _here(http: Request, *without: str) -> str:
     """The address of a page, without what an action has told it, and without these parameters."""
-    pairs = [(name, value) for name, value in _params(request) if name not in without]
-    return quote(request.url.path) + (f"?{urlencode(pairs)}" if pairs else "")
+    pairs = [(name, value) for name, value in _params(http) if name not in without]
+    return quote(http.url.path) + (f"?{urlencode(pairs)}" if pairs else "")
 
 
-def _params(request: Request) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in request.query_params.multi_items() if name not in _TOLD]
+def _params(http: Request) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in http.query_params.multi_items() if name not in _OUTCOME]
 
 
-_TOLD = ("done", "said")
+_OUTCOME = ("done", "said")
 
 
-def _linker(asked: Asked) -> Callable[..., str]:
+def _linker(request: PageRequest) -> Callable[..., str]:
     """Makes addresses that stay at the moment that is looked at."""
-    return lambda path, **params: address(path, **{**params, "as_of": asked.moment.text})
+    return lambda path, **params: address(path, **{**params, "as_of": request.moment.text})
 
 
 def _notes(store: MemoryStore) -> list[str]:
@@ -196,13 +202,13 @@ def _failed(site: Site, problem: MemctlError) -> Response:
 
 
 def _action(site: Site, action: Action) -> Callable[[Request], Any]:
-    async def run(request: Request) -> Response:
+    async def run(http: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
-        body = await request.body()
-        return await run_in_threadpool(act, request, body)
+        body = await http.body()
+        return await run_in_threadpool(act, http, body)
 
-    def act(request: Request, body: bytes) -> Response:
+    def act(http: Request, body: bytes) -> Response:
         try:
             form = guard.fields_of(body)
         except Refusal as refusal:
@@ -215,25 +221,26 @@ def _action(site: Site, action: Action) -> Callable[[Request], Any]:
             )
         with site.pool.borrowed() as store:
             try:
-                return _acted(site, action, replace(site.asked(request, store), moment=moments.Moment()), form, request)
+                present = replace(site.page_request(http, store), moment=moments.Moment())
+                return _acted(site, action, present, form, http)
             except MemctlError as problem:
                 return _failed(site, problem)
 
     return run
 
 
-def _acted(site: Site, action: Action, asked: Asked, form: Mapping[str, str], request: Request) -> Response:
-    before = undoing.newest(asked.store)
-    outcome = action.act(asked, form)
+def _acted(site: Site, action: Action, request: PageRequest, form: Mapping[str, str], http: Request) -> Response:
+    before = undoing.newest(request.store)
+    outcome = action.act(request, form)
     if isinstance(outcome, Shown):
-        return _shown(site, asked, request, outcome.template, outcome.values, "", outcome.status)
-    return RedirectResponse(_told(outcome, before, undoing.newest(asked.store)), 303)
+        return _shown(site, request, http, outcome.template, outcome.values, status=outcome.status)
+    return RedirectResponse(_with_outcome(outcome, before, undoing.newest(request.store)), 303)
 
 
-def _told(done: Done, before: str, after: str) -> str:
+def _with_outcome(done: Done, before: str, after: str) -> str:
     """The address to go to, with what its page is to say: which operation can be undone, or that there was none."""
-    told = {"done": after} if after != before else {"said": done.said} if done.said else {}
+    outcome = {"done": after} if after != before else {"said": done.notice} if done.notice else {}
     path, _, query = done.where.partition("?")
-    pairs = [(name, value) for name, value in parse_qsl(query) if name not in _TOLD]
-    query = urlencode([*pairs, *told.items()])
+    pairs = [(name, value) for name, value in parse_qsl(query) if name not in _OUTCOME]
+    query = urlencode([*pairs, *outcome.items()])
     return f"{path}?{query}" if query else path

@@ -8,7 +8,7 @@ from memctl.core.formats import codec
 from memctl.core.models import Memory
 from memctl.errors import ConflictError, NotFoundError, UsageError
 from memctl.store import MemoryStore
-from memctl.web.asking import Action, Asked, Done, Form, address, back, memory_path
+from memctl.web.requests import Action, Done, Form, PageRequest, address, back, memory_path
 
 
 def version(store: MemoryStore, memory_id: str) -> str:
@@ -17,7 +17,7 @@ def version(store: MemoryStore, memory_id: str) -> str:
     return "" if raw is None else codec.digest(raw)
 
 
-def named(asked: Asked, form: Form) -> Memory:
+def named(request: PageRequest, form: Form) -> Memory:
     """The memory that a form is about, as the page showed it.
 
     Raises:
@@ -25,69 +25,69 @@ def named(asked: Asked, form: Form) -> Memory:
         ConflictError: it was changed since the page was made.
     """
     memory_id = form.get("memory_id", "")
-    memory = asked.store.engine.view().get(memory_id)
+    memory = request.store.engine.view().get(memory_id)
     if memory is None:
         raise NotFoundError(
             f"There is no memory {memory_id!r} any more.", hint="It was forgotten or renamed meanwhile."
         )
-    if version(asked.store, memory_id) != form.get("version"):
+    if version(request.store, memory_id) != form.get("version"):
         hint = "Nothing was changed. Go back and look at it as it is now."
         raise ConflictError(f"{memory_id} was changed since this page was made.", hint=hint)
     return memory
 
 
-def _pin(asked: Asked, form: Form) -> Done:
-    memory = named(asked, form)
-    asked.store.put(replace(memory, pinned=not memory.pinned), expected=memory, now=asked.now)
+def _pin(request: PageRequest, form: Form) -> Done:
+    memory = named(request, form)
+    request.store.put(replace(memory, pinned=not memory.pinned), expected=memory, now=request.now)
     return Done(back(form))
 
 
-def _right(asked: Asked, form: Form) -> Done:
+def _right(request: PageRequest, form: Form) -> Done:
     """A memory that was marked for revision is right as it is."""
-    memory = named(asked, form)
-    asked.store.put(replace(memory, needs_revision=False), expected=memory, now=asked.now)
+    memory = named(request, form)
+    request.store.put(replace(memory, needs_revision=False), expected=memory, now=request.now)
     return Done(back(form))
 
 
-def _forget(asked: Asked, form: Form) -> Done:
-    memory = named(asked, form)
-    asked.store.forget([memory.memory_id], now=asked.now)
+def _forget(request: PageRequest, form: Form) -> Done:
+    memory = named(request, form)
+    request.store.forget([memory.memory_id], now=request.now)
     return Done(address(memory_path(memory.memory_id)))
 
 
-def _forget_message(asked: Asked, form: Form) -> Done:
+def _forget_message(request: PageRequest, form: Form) -> Done:
     """Delete a message, with what was learned from it alone."""
-    asked.store.forget([asked.store.conversations.message(form.get("message_id", "")).message_id], now=asked.now)
+    request.store.forget([request.store.conversations.message(form.get("message_id", "")).message_id], now=request.now)
     return Done(back(form, "/conversations"))
 
 
-def _restore(asked: Asked, form: Form) -> Done:
+def _restore(request: PageRequest, form: Form) -> Done:
     """Bring back what was forgotten or archived; with `from`, make it what it was after an operation."""
     memory_id = form.get("memory_id", "")
     if form.get("from"):
-        asked.store.history.restore(memory_id, form["from"], now=asked.now)
+        request.store.history.restore(memory_id, form["from"], now=request.now)
     else:
-        asked.store.restore([memory_id], now=asked.now)
+        request.store.restore([memory_id], now=request.now)
     return Done(back(form, memory_path(memory_id)))
 
 
-def _confirm(asked: Asked, form: Form) -> Done:
-    asked.store.candidates.confirm([named(asked, form).memory_id], now=asked.now)
+def _confirm(request: PageRequest, form: Form) -> Done:
+    request.store.candidates.confirm([named(request, form).memory_id], now=request.now)
     return Done(back(form))
 
 
-def _reject(asked: Asked, form: Form) -> Done:
-    asked.store.candidates.reject([named(asked, form).memory_id], now=asked.now)
+def _reject(request: PageRequest, form: Form) -> Done:
+    request.store.candidates.reject([named(request, form).memory_id], now=request.now)
     return Done(back(form))
 
 
-def _feedback(asked: Asked, form: Form) -> Done:
+def _feedback(request: PageRequest, form: Form) -> Done:
     """A thumb, up or down, for a memory or a message."""
     judgement = form.get("judgement", "")
     if judgement not in ("up", "down"):
         raise UsageError("a judgement is up or down")
     options = {"reason": form["reason"]} if form.get("reason", "").strip() else {}
-    asked.store.feedback(form.get("memory_id", ""), judgement, now=asked.now, **options)
+    request.store.feedback(form.get("memory_id", ""), judgement, now=request.now, **options)
     return Done(back(form))
 
 

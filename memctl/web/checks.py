@@ -158,7 +158,7 @@ class Checks:
             first, start = name not in self._results, time.monotonic()
             try:
                 process = process or _Process(*self._open)
-                result = replace(process.asked(name), stamp=stamp, at=times.utc_now())
+                result = replace(process.result(name), stamp=stamp, at=times.utc_now())
             except (OSError, EOFError):  # it was killed, or there is no room for one
                 process, result = None, Result(stamp=stamp, failed="the process that checks has died")
             with self._changed:
@@ -195,7 +195,7 @@ class _Process:
         self._process.start()
         theirs.close()
 
-    def asked(self, name: str) -> Result:
+    def result(self, name: str) -> Result:
         """A check, made now.
 
         Raises:

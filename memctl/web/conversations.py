@@ -12,21 +12,21 @@ from memctl.core.kept import KeptMessage
 from memctl.core.models import Memory
 from memctl.errors import NotFoundError
 from memctl.storage.ports.messages import Run
-from memctl.web.asking import Asked, Done, Page, address, command
+from memctl.web.requests import Done, Page, PageRequest, address, command
 
 RUNS, MESSAGES = 50, 100
 """How many are on one page."""
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the list of runs, the newest first."""
-    session, until = asked.one("session"), asked.until
-    runs = [run for run in asked.store.conversations.runs(session) if _begun(run, until)][::-1]
-    offset = asked.number("offset", 0, 10**7)
-    windows = [] if asked.moment.past or session else asked.store.sessions.all()
+    session, until = request.one("session"), request.until
+    runs = [run for run in request.store.conversations.runs(session) if _begun(run, until)][::-1]
+    offset = request.number("offset", 0, 10**7)
+    windows = [] if request.moment.past or session else request.store.sessions.all()
     shown = runs[offset : offset + RUNS]
     return {
-        "runs": shown, "beginnings": asked.store.conversations.beginnings([run.run for run in shown]),
+        "runs": shown, "beginnings": request.store.conversations.beginnings([run.run for run in shown]),
         "total": len(runs), "offset": offset, "listed": RUNS,
         "session": session, "windows": windows, "messages": sum(run.messages for run in runs),
         "commands": (command("transcripts"),),
@@ -49,35 +49,37 @@ class Line:
         return [each.memory for each in self.learned]
 
 
-def run(asked: Asked) -> Mapping[str, Any]:
+def run(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page of a run.
 
     Raises:
         NotFoundError: it is not on this machine.
     """
-    name, until = asked.path["run"], asked.until
-    said = [each for each in asked.store.conversations.run(name) if until is None or not each.at or each.at <= until]
-    if not said:
+    name, until = request.path["run"], request.until
+    messages = [
+        each for each in request.store.conversations.run(name) if until is None or not each.at or each.at <= until
+    ]
+    if not messages:
         hint = "Transcripts are private to a machine, and messages can be deleted."
         raise NotFoundError(f"There is no conversation {name!r} here.", hint=hint)
-    offset = asked.number("offset", 0, 10**7)
-    shown = said[offset : offset + MESSAGES]
-    learned = asked.store.conversations.learned_in(name)
+    offset = request.number("offset", 0, 10**7)
+    shown = messages[offset : offset + MESSAGES]
+    learned = request.store.conversations.learned_in(name)
     lines = [Line(each, [one for one in learned if one.messages[-1] == each.message_id]) for each in shown]
     return {
-        "run": name, "session": said[0].session, "first": said[0].at, "last": said[-1].at, "lines": lines,
-        "total": len(said), "offset": offset, "listed": MESSAGES,
-        "whole": asked.one("whole"), "commands": (command("transcripts", "show", name),),
+        "run": name, "session": messages[0].session, "first": messages[0].at, "last": messages[-1].at, "lines": lines,
+        "total": len(messages), "offset": offset, "listed": MESSAGES,
+        "whole": request.one("whole"), "commands": (command("transcripts", "show", name),),
     }  # fmt: skip
 
 
-def message(asked: Asked) -> Done:
+def message(request: PageRequest) -> Done:
     """The place of a message in its conversation."""
-    known = asked.store.conversations.message(asked.path["message_id"])
-    ids = [each.message_id for each in asked.store.conversations.run(known.run)]
+    known = request.store.conversations.message(request.path["message_id"])
+    ids = [each.message_id for each in request.store.conversations.run(known.run)]
     at = ids.index(known.message_id) if known.message_id in ids else 0
     offset = at // MESSAGES * MESSAGES
-    where = address(f"/conversations/{known.run}", offset=offset or "", as_of=asked.moment.text)
+    where = address(f"/conversations/{known.run}", offset=offset or "", as_of=request.moment.text)
     return Done(f"{where}#{known.message_id}")
 
 

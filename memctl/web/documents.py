@@ -9,18 +9,18 @@ from memctl.core.formats import knowledge
 from memctl.documents.service import Document
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.web import moments
-from memctl.web.asking import Action, Asked, Done, Form, Page, Shown, command
 from memctl.web.editing import LARGEST
 from memctl.web.reflecting import made_of
+from memctl.web.requests import Action, Done, Form, Page, PageRequest, Shown, command
 
 MARKDOWN = (".md", ".markdown")
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the list."""
-    then = asked.past()
+    then = request.past()
     changed = {path: data for path, data in then.files.items() if knowledge.is_document(path)} if then else {}
-    kept = [each for each in asked.store.documents.all() if each.path not in changed]
+    kept = [each for each in request.store.documents.all() if each.path not in changed]
     past = [Document(path, len(data), 0) for path, data in changed.items() if data is not None]
     return {
         "documents": sorted((*kept, *past), key=lambda each: each.path),
@@ -28,36 +28,36 @@ def values(asked: Asked) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def one(asked: Asked) -> Mapping[str, Any]:
+def one(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page of one document."""
-    path = knowledge.FOLDER + asked.path["name"]
-    text = _text(asked, path)
+    path = knowledge.FOLDER + request.path["name"]
+    text = _text(request, path)
     return {
-        "path": path, "text": text, "rendered": path.lower().endswith(MARKDOWN) and not asked.one("plain"),
+        "path": path, "text": text, "rendered": path.lower().endswith(MARKDOWN) and not request.one("plain"),
         "made": made_of(text), "editable": len(text) <= LARGEST,
         "commands": (command("knowledge", "show", path.removeprefix(knowledge.FOLDER)),),
     }  # fmt: skip
 
 
-def _text(asked: Asked, path: str) -> str:
+def _text(request: PageRequest, path: str) -> str:
     """The text of a document at the moment that is looked at.
 
     Raises:
         NotFoundError: there is none of that name.
         InvalidDataError: it cannot be read.
     """
-    if not asked.moment.past:
-        return asked.store.documents.show(path).text
-    data = moments.text(asked.store, asked.past(), path) if knowledge.is_document(path) else None
+    if not request.moment.past:
+        return request.store.documents.show(path).text
+    data = moments.text(request.store, request.past(), path) if knowledge.is_document(path) else None
     if data is None:
         raise NotFoundError(f"There was no document {path!r} at that time.")
     return knowledge.decode(data, path)
 
 
-def edit(asked: Asked) -> Mapping[str, Any]:
+def edit(request: PageRequest) -> Mapping[str, Any]:
     """The values of the editor."""
-    path = knowledge.FOLDER + asked.path["name"]
-    text = _text(asked, path)
+    path = knowledge.FOLDER + request.path["name"]
+    text = _text(request, path)
     if len(text) > LARGEST:
         raise UsageError("This document is too large for a field of a page.", hint="Open its file in your editor.")
     return _editor(path, text, text)
@@ -70,10 +70,10 @@ def _editor(path: str, text: str, present: str, problem: str = "", secret: bool 
     }  # fmt: skip
 
 
-def _save(asked: Asked, form: Form) -> Done | Shown:
+def _save(request: PageRequest, form: Form) -> Done | Shown:
     """Save the text of a document; show both where the file was changed meanwhile."""
     path, text = form.get("path", ""), form.get("text", "").replace("\r\n", "\n")
-    present = asked.store.documents.show(path).text
+    present = request.store.documents.show(path).text
     if made_of(present) != form.get("made"):
         problem = "This document was changed since you began. Nothing was saved: look at both."
         return Shown("editor.html", _editor(path, text, present, problem))
@@ -81,7 +81,7 @@ def _save(asked: Asked, form: Form) -> Done | Shown:
         return Done(f"/{path}", "Nothing was changed.")
     secret = bool(form.get("allow_secret"))
     try:
-        asked.store.documents.save(path, text, expected=present, allow_secret=secret, now=asked.now)
+        request.store.documents.save(path, text, expected=present, allow_secret=secret, now=request.now)
     except RefusedError as refused:
         if "secret" not in refused.hint:
             raise
@@ -89,12 +89,12 @@ def _save(asked: Asked, form: Form) -> Done | Shown:
     return Done(f"/{path}")
 
 
-def _remove(asked: Asked, form: Form) -> Done:
+def _remove(request: PageRequest, form: Form) -> Done:
     """Remove a document, if it is still what the page has shown."""
     path = form.get("path", "")
-    if made_of(asked.store.documents.show(path).text) != form.get("made"):
+    if made_of(request.store.documents.show(path).text) != form.get("made"):
         raise RefusedError(f"{path} was changed since this page was made.", hint="Look at it again.")
-    asked.store.documents.remove([path], now=asked.now)
+    request.store.documents.remove([path], now=request.now)
     return Done("/documents")
 
 

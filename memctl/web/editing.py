@@ -11,8 +11,8 @@ from memctl.core.models import Memory
 from memctl.errors import InvalidDataError, RefusedError, UsageError
 from memctl.history import differences
 from memctl.memories import edits
-from memctl.web.asking import Action, Asked, Done, Form, Page, Shown, address, command, memory_path
 from memctl.web.changing import version
+from memctl.web.requests import Action, Done, Form, Page, PageRequest, Shown, address, command, memory_path
 
 FIELDS = (
     "content", "kind", "category", "subcategory", "tags", "key", "value", "importance", "confidence", "occurred_at",
@@ -24,18 +24,18 @@ LARGEST = 200_000
 """Characters of a text that a field of a page takes."""
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page."""
-    memory = asked.store.get(asked.path["memory_id"])
+    memory = request.store.get(request.path["memory_id"])
     if len(memory.content) > LARGEST:
         hint = f"`{command('edit', memory.memory_id)}` opens it in your editor."
         raise UsageError("This text is too large for a field of a page.", hint=hint)
-    as_yaml = asked.one("as") == "yaml"
-    return _page(asked, memory, edits.to_yaml(memory) if as_yaml else "", _texts(memory))
+    as_yaml = request.one("as") == "yaml"
+    return _page(request, memory, edits.to_yaml(memory) if as_yaml else "", _texts(memory))
 
 
 def _page(
-    asked: Asked, memory: Memory, yaml: str, texts: Mapping[str, str], *, problem: str = "", hint: str = "",
+    request: PageRequest, memory: Memory, yaml: str, texts: Mapping[str, str], *, problem: str = "", hint: str = "",
     secret: bool = False, theirs: Memory | None = None,
 ) -> Mapping[str, Any]:  # fmt: skip
     """
@@ -46,9 +46,9 @@ def _page(
         theirs: the memory as it is now, where it was changed since the page was made.
     """
     return {
-        "memory": memory, "yaml": yaml, "texts": texts, "version": version(asked.store, memory.memory_id),
+        "memory": memory, "yaml": yaml, "texts": texts, "version": version(request.store, memory.memory_id),
         "kinds": [*KINDS, *({memory.kind} - set(KINDS))], "problem": problem, "hint": hint, "secret": secret,
-        "categories": [*dict.fromkeys((*asked.store.settings.categories, memory.category))], "theirs": theirs,
+        "categories": [*dict.fromkeys((*request.store.settings.categories, memory.category))], "theirs": theirs,
         "differences": differences.fields(theirs, _read(memory, yaml, texts)) if theirs else (),
         "commands": (command("edit", memory.memory_id),),
     }  # fmt: skip
@@ -91,22 +91,22 @@ def _list(name: str, text: str) -> str:
     return json.dumps([part.strip() for part in text.split(",") if part.strip()]) if name == "tags" else text
 
 
-def _save(asked: Asked, form: Form) -> Done | Shown:
+def _save(request: PageRequest, form: Form) -> Done | Shown:
     """Save a record; show both versions where it was changed meanwhile, and the form again where it cannot be."""
-    memory = asked.store.get(form.get("memory_id", ""))
+    memory = request.store.get(form.get("memory_id", ""))
     yaml = form.get("yaml", "").replace("\r\n", "\n")
     texts = {name: form.get(name, "").replace("\r\n", "\n") for name in (*FIELDS, *FLAGS)}
     try:
         wanted = _read(memory, yaml, texts)
-        if version(asked.store, memory.memory_id) != form.get("version"):
+        if version(request.store, memory.memory_id) != form.get("version"):
             problem = "This memory was changed since you began. Nothing was saved: look at both."
-            return Shown("edit.html", _page(asked, memory, yaml, texts, problem=problem, theirs=memory))
+            return Shown("edit.html", _page(request, memory, yaml, texts, problem=problem, theirs=memory))
         if wanted == memory:
             return Done(memory_path(memory.memory_id), "Nothing was changed.")
-        asked.store.put(wanted, expected=memory, allow_secret=bool(form.get("allow_secret")), now=asked.now)
+        request.store.put(wanted, expected=memory, allow_secret=bool(form.get("allow_secret")), now=request.now)
     except (InvalidDataError, UsageError, RefusedError) as refused:
         secret = isinstance(refused, RefusedError) and "allow-secret" in refused.hint
-        page = _page(asked, memory, yaml, texts, problem=refused.message, hint=refused.hint, secret=secret)
+        page = _page(request, memory, yaml, texts, problem=refused.message, hint=refused.hint, secret=secret)
         return Shown("edit.html", page, 422)
     return Done(address(memory_path(memory.memory_id)))
 

@@ -13,7 +13,7 @@ from memctl.history import stacks
 from memctl.history.stacks import Stacks
 from memctl.store import MemoryStore
 from memctl.web import timeline
-from memctl.web.asking import Asked, Page
+from memctl.web.requests import Page, PageRequest
 from memctl.web.timeline import Event
 
 LISTED, MOST = 50, 20_000
@@ -53,20 +53,20 @@ class Listed:
     trimmed: bool
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the list, the newest first."""
-    wanted = asked.number("show", LISTED, MOST)
-    listed = asked.digest(lambda: _listed(asked, wanted), "history", wanted)
+    wanted = request.number("show", LISTED, MOST)
+    listed = request.digest(lambda: _listed(request, wanted), "history", wanted)
     return {
         "rows": listed.rows, "further": listed.further, "wanted": wanted,
         "first_undo": listed.undo, "first_redo": listed.redo, "redo_of": listed.redo_of,
-        "trimmed": listed.trimmed, "commits": _commits(asked.store),
+        "trimmed": listed.trimmed, "commits": _commits(request.store),
         "commands": ("memctl log",),
     }  # fmt: skip
 
 
-def _listed(asked: Asked, wanted: int) -> Listed:
-    operations = asked.operations(wanted + 1)
+def _listed(request: PageRequest, wanted: int) -> Listed:
+    operations = request.operations(wanted + 1)
     known = stacks.stacks(operations, MAINTENANCE)
     return Listed(
         _rows(operations[-wanted:], known),
@@ -74,7 +74,7 @@ def _listed(asked: Asked, wanted: int) -> Listed:
         known.done[-1].operation.op if known.done else "",
         known.undone[-1].operation.op if known.undone else "",
         known.undone[-1].origin.command if known.undone else "",
-        asked.store.engine.storage.operations_trimmed,
+        request.store.engine.storage.operations_trimmed,
     )
 
 
@@ -99,18 +99,18 @@ def _commits(store: MemoryStore) -> list[dict[str, str]]:
         return []
 
 
-def one(asked: Asked) -> Mapping[str, Any]:
+def one(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page of one operation.
 
     Raises:
         NotFoundError: the log does not hold it.
     """
-    changed = asked.store.history.changed_by(asked.path["op"], CHANGED)
+    changed = request.store.history.changed_by(request.path["op"], CHANGED)
     operation = changed.only
     assert operation
     return {
         "operation": operation, "changed": changed, "more": max(0, len(operation.records) - CHANGED),
-        "known": asked.store.conversations.known([each.message_id for each in changed.messages]),
+        "known": request.store.conversations.known([each.message_id for each in changed.messages]),
         "erased": operation.erases[0] if operation.erases else (),
         "commands": (f"memctl diff {operation.op} --only",),
     }  # fmt: skip

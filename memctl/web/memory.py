@@ -22,8 +22,8 @@ from memctl.history import differences, past
 from memctl.history.differences import RecordChange
 from memctl.store import MemoryStore
 from memctl.web import moments
-from memctl.web.asking import Asked, Page, command, memory_path
 from memctl.web.changing import version
+from memctl.web.requests import Page, PageRequest, command, memory_path
 from memctl.web.timeline import LEARNED, verb_of
 
 RECEIPTS, MESSAGES = 12, 6
@@ -55,24 +55,24 @@ class Step:
     change: RecordChange | None
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page."""
-    memory_id = asked.path["memory_id"]
-    memory, note = _memory(asked, memory_id)
+    memory_id = request.path["memory_id"]
+    memory, note = _memory(request, memory_id)
     if memory is None:
-        return _gone(asked, memory_id)
-    store = asked.store
+        return _gone(request, memory_id)
+    store = request.store
     reflection, problem = store.engine.readable_reflection(memory)
-    touched = [] if asked.moment.past else _fading(asked, memory)
+    touched = [] if request.moment.past else _fading(request, memory)
     return {
         "memory": memory, "gone": None, "note": note, "fields": _fields(memory), "COMPARED": COMPARED,
         "version": version(store, memory.memory_id), "reflection": reflection, "problem": problem,
-        "messages": _messages(asked, memory), "sources": _sources(asked, memory),
-        "used_by": _used_by(asked, memory), "line": _line(asked, memory),
-        "rivals": store.conflicts.against(memory, now=asked.now) if _compared(asked, memory) else (),
-        "fading": touched[0] if touched else None, "receipts": _receipts(asked, memory),
-        "whole": bool(asked.one("whole")),
-        "commands": (_command(memory, asked.moment.text),),
+        "messages": _messages(request, memory), "sources": _sources(request, memory),
+        "used_by": _used_by(request, memory), "line": _line(request, memory),
+        "rivals": store.conflicts.against(memory, now=request.now) if _compared(request, memory) else (),
+        "fading": touched[0] if touched else None, "receipts": _receipts(request, memory),
+        "whole": bool(request.one("whole")),
+        "commands": (_command(memory, request.moment.text),),
     }  # fmt: skip
 
 
@@ -83,32 +83,32 @@ def _command(memory: Memory, as_of: str) -> str:
     return command("list", key=memory.key, contains="" if memory.key else beginning, as_of=as_of)
 
 
-def _memory(asked: Asked, memory_id: str) -> tuple[Memory | None, str]:
+def _memory(request: PageRequest, memory_id: str) -> tuple[Memory | None, str]:
     """The memory at the moment that is looked at, and what the page cannot know of it."""
-    if then := asked.past():
+    if then := request.past():
         return moments.memory(then, memory_id), "; ".join(then.warnings)
     try:
-        memory = asked.store.get(memory_id)
+        memory = request.store.get(memory_id)
     except NotFoundError:
         return None, ""
-    note = "Neither the log nor git goes back so far: this is the record as it is now." if asked.moment.past else ""
+    note = "Neither the log nor git goes back so far: this is the record as it is now." if request.moment.past else ""
     return memory, note
 
 
-def _compared(asked: Asked, memory: Memory) -> bool:
-    return not asked.moment.past and len(memory.content) <= COMPARED
+def _compared(request: PageRequest, memory: Memory) -> bool:
+    return not request.moment.past and len(memory.content) <= COMPARED
 
 
-def _gone(asked: Asked, memory_id: str) -> Mapping[str, Any]:
+def _gone(request: PageRequest, memory_id: str) -> Mapping[str, Any]:
     """The values of the page of what was forgotten.
 
     Raises:
         NotFoundError: there was never such a memory, or nothing of it is left.
     """
-    given = asked.store.engine.trashed_id(memory_id)
-    data = asked.store.engine.view().read(trash.name_of(given))
+    given = request.store.engine.trashed_id(memory_id)
+    data = request.store.engine.view().read(trash.name_of(given))
     if data is None:
-        asked.store.get(memory_id)  # it says what there is instead
+        request.store.get(memory_id)  # it says what there is instead
         raise NotFoundError(f"no memory {memory_id!r}")
     trashed = trash.read_trashed(data, given)
     return {"gone": trashed, "memory": trashed.memory, "commands": (command("restore", given),)}
@@ -119,13 +119,13 @@ def _fields(memory: Memory) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in codec.encode(memory).items() if name not in HIDDEN]
 
 
-def _messages(asked: Asked, memory: Memory) -> list[KeptMessage]:
+def _messages(request: PageRequest, memory: Memory) -> list[KeptMessage]:
     """The messages from which it was learned, and others of the user's that say the same."""
-    store = asked.store
+    store = request.store
     span = [each for each in listed(memory.metadata.get(SAID)) if store.conversations.known([each])]
     if len(set(span)) > 1:
         return _between(store, span)
-    others = store.messages_containing([memory.memory_id], now=asked.now) if _compared(asked, memory) else ()
+    others = store.messages_containing([memory.memory_id], now=request.now) if _compared(request, memory) else ()
     known = sorted(store.conversations.known(others))
     messages = [store.conversations.message(each) for each in dict.fromkeys((*span, *known))]
     return sorted(messages[:MESSAGES], key=lambda message: (message.at is None, message.at))
@@ -138,19 +138,19 @@ def _between(store: MemoryStore, span: Sequence[str]) -> list[KeptMessage]:
     return run[min(places) : max(places) + 1][:MESSAGES] if places else []
 
 
-def _sources(asked: Asked, memory: Memory) -> list[Memory]:
-    view = asked.store.engine.view()
+def _sources(request: PageRequest, memory: Memory) -> list[Memory]:
+    view = request.store.engine.view()
     return [source for each in memory.sources if (source := view.get(each))]
 
 
-def _used_by(asked: Asked, memory: Memory) -> list[Memory]:
+def _used_by(request: PageRequest, memory: Memory) -> list[Memory]:
     """The memories that were made from it."""
-    return [each for each in asked.store.engine.view().naming([memory.memory_id]) if memory.memory_id in each.sources]
+    return [each for each in request.store.engine.view().naming([memory.memory_id]) if memory.memory_id in each.sources]
 
 
-def _line(asked: Asked, memory: Memory) -> list[Value]:
+def _line(request: PageRequest, memory: Memory) -> list[Value]:
     """The values of the fact over time, the newest first; alone where it has no other."""
-    return [_value(each) for each in asked.store.engine.lineage(memory)]
+    return [_value(each) for each in request.store.engine.lineage(memory)]
 
 
 def _value(memory: Memory) -> Value:
@@ -166,31 +166,31 @@ class Fading:
     days: int
 
 
-def _fading(asked: Asked, memory: Memory) -> list[Fading]:
+def _fading(request: PageRequest, memory: Memory) -> list[Fading]:
     """Empty for what never fades."""
-    rules = asked.store.decay.rules
+    rules = request.store.decay.rules
     if not policies.may_fade(memory, rules.policies):
         return []
-    forecast = policies.forecast(memory, asked.now, rules)
-    days = overview.curve_days(forecast, asked.now)
-    return [Fading(forecast, policies.curve(memory, asked.now, rules, days, overview.CURVE_POINTS), days)]
+    forecast = policies.forecast(memory, request.now, rules)
+    days = overview.curve_days(forecast, request.now)
+    return [Fading(forecast, policies.curve(memory, request.now, rules, days, overview.CURVE_POINTS), days)]
 
 
-def _receipts(asked: Asked, memory: Memory) -> list[Receipt]:
+def _receipts(request: PageRequest, memory: Memory) -> list[Receipt]:
     """The last answers in which it was."""
-    if asked.moment.past:
+    if request.moment.past:
         return []
-    return asked.store.engine.storage.receipts.newest(RECEIPTS, holding=memory.memory_id)
+    return request.store.engine.storage.receipts.newest(RECEIPTS, holding=memory.memory_id)
 
 
 # What was done to it: in a piece of its own, because a log can be long
 
 
-def history(asked: Asked) -> Mapping[str, Any]:
+def history(request: PageRequest) -> Mapping[str, Any]:
     """The values of the piece that tells what was done to a memory, the newest first."""
-    memory_id = asked.store.engine.findable(asked.path["memory_id"])
-    steps = asked.digest(lambda: _steps(asked.store, memory_id), "history of", memory_id)
-    memory = asked.store.engine.view().get(memory_id)
+    memory_id = request.store.engine.findable(request.path["memory_id"])
+    steps = request.digest(lambda: _steps(request.store, memory_id), "history of", memory_id)
+    memory = request.store.engine.view().get(memory_id)
     logged = any(step.verb == LEARNED for step in steps)
     written = memory.created_at if memory and not logged else None  # before the log of this machine begins
     return {"steps": steps, "written": written, "memory_id": memory_id}
@@ -206,14 +206,14 @@ def _changes(operations: Sequence[Operation], memory_id: str) -> Iterator[Step]:
         step = next(each for each in operation.records if each.memory_id == memory_id)
         before, after = (text.encode() if text is not None else None for text in (step.before, step.after))
         change = differences.record(memory_id, before, after)
-        told = tuple(each for each in change.fields if each.name != "updated_at") if change else ()
-        kept = replace(change, fields=told) if change else None
+        fields = tuple(each for each in change.fields if each.name != "updated_at") if change else ()
+        kept = replace(change, fields=fields) if change else None
         yield Step(operation.op, operation.command, past.made(operation), verb_of(step), kept)
 
 
-def version_of(asked: Asked) -> Mapping[str, Any]:
+def version_of(request: PageRequest) -> Mapping[str, Any]:
     """What tells an editor whether the memory is still what it was."""
-    return {"version": version(asked.store, asked.path["memory_id"])}
+    return {"version": version(request.store, request.path["memory_id"])}
 
 
 PAGES = (

@@ -93,10 +93,10 @@ def memory(past: Past, memory_id: str) -> Memory:
         NotFoundError: there was none of that id.
     """
     raw = past.records.get(memory_id)
-    found = document.decode_raw(raw) if raw is not None else None
-    if found is None:
+    record = document.decode_raw(raw) if raw is not None else None
+    if record is None:
         raise NotFoundError(f"there was no memory {memory_id} at that time", hint=f"It is the state of {past}.")
-    return found
+    return record
 
 
 def selected(store: MemoryStore, selection: Selection, moment: Moment) -> Page:

@@ -21,7 +21,7 @@ from memctl.core.text.language import language_of
 from memctl.core.text.terms import terms
 from memctl.present import plain
 from memctl.web import charts, markdown
-from memctl.web.asking import address
+from memctl.web.requests import address
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
@@ -46,7 +46,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "clean": plain.clean, "short": short, "day": day, "minute": minute, "size": plain.size,
         "language": language, "markdown": markdown.html, "marked": marked, "percent": percent, "span": span,
-        "json_text": plain.json_text, "told": told, "coded": coded, "counted": plain.counted,
+        "json_text": plain.json_text, "fact_value": fact_value, "coded": coded, "counted": plain.counted,
         "comma": lambda number: f"{number:,}",
     }  # fmt: skip
     environment.globals |= {"address": address, "charts": charts, "marks": marks, "LONG": LONG, "static": static}
@@ -96,7 +96,7 @@ _UNITS = (
 """The units of a span, each with how many of it there must be: 21 months say more than one year."""
 
 
-def told(value: Any) -> str:
+def fact_value(value: Any) -> str:
     """A value of a fact for a person: a list without brackets."""
     simple = isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value)
     return ", ".join(map(str, value)) if simple else plain.json_text(value)
@@ -122,8 +122,12 @@ def marked(text: str, words: Collection[str]) -> Markup:
     pairs = {word for word in words if len(word) == 2 and not word.isascii()}
     wanted = pairs | {word for word in words if word.isascii() or len(word) > 2 or not pairs}
     parts = [part for piece in _WORD.findall(text) for part in _marked(piece, wanted)]
-    joined = [(found, "".join(part for part, _ in some)) for found, some in groupby(parts, key=lambda pair: pair[1])]
-    return Markup("").join(Markup("<mark>{}</mark>").format(part) if found else escape(part) for found, part in joined)
+    joined = [
+        (matches, "".join(part for part, _ in some)) for matches, some in groupby(parts, key=lambda pair: pair[1])
+    ]
+    return Markup("").join(
+        Markup("<mark>{}</mark>").format(part) if matches else escape(part) for matches, part in joined
+    )
 
 
 def _marked(piece: str, wanted: Set[str]) -> list[tuple[str, bool]]:
@@ -143,6 +147,6 @@ def marks(memory: Memory) -> list[tuple[str, str]]:
     from memctl.context import shown
 
     status = {"superseded": "replaced", "archived": "faded", "candidate": "not confirmed"}.get(memory.status, "")
-    found = [("status", status)] if status else []
-    found += [("doubt", mark) for mark in shown.marks(memory) if mark != "not confirmed"]
-    return found
+    pairs = [("status", status)] if status else []
+    pairs += [("doubt", mark) for mark in shown.marks(memory) if mark != "not confirmed"]
+    return pairs

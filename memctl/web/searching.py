@@ -16,9 +16,9 @@ from memctl.core.selection import Selection
 from memctl.errors import UsageError
 from memctl.present import answer
 from memctl.web import moments
-from memctl.web.asking import Asked, Page, address, command, memory_path
 from memctl.web.changing import version
 from memctl.web.checks import Totals
+from memctl.web.requests import Page, PageRequest, address, command, memory_path
 
 SHOWN: Mapping[str, int] = {MEMORIES: 10, MESSAGES: 5, DOCUMENTS: 5}
 """Hits of each part that are shown at first."""
@@ -59,54 +59,54 @@ class Facet:
     offered: Sequence[tuple[str, int]]
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page: hits where there is a question, else a list."""
-    question, filters = asked.one("q"), _filters(asked)
-    totals: Totals | None = asked.check("totals").value
-    found = _found(asked, question, filters) if question else _listed(asked, filters)
+    question, filters = request.one("q"), _filters(request)
+    totals: Totals | None = request.check("totals").value
+    results = _answered(request, question, filters) if question else _listed(request, filters)
     return {
-        "q": question, "facets": _facets(asked, totals), "pending": totals is None,
-        "since": asked.one("since"), "until": asked.one("until"),
-        "only": asked.one("only"), "chosen": [(name, value) for name in FACETS for value in asked.many(name)],
+        "q": question, "facets": _facets(request, totals), "pending": totals is None,
+        "since": request.one("since"), "until": request.one("until"),
+        "only": request.one("only"), "chosen": [(name, value) for name in FACETS for value in request.many(name)],
         "sections": (), "legend": (), "page": None, "notes_of_answer": (), "reasons": reasons, "shares": shares,
         "total": None,
-        "version": lambda memory: version(asked.store, memory.memory_id), "where": where,
-        "toggled": lambda name, value: _toggled(asked, name, value), "with_": lambda **more: _with(asked, **more),
-        **found,
+        "version": lambda memory: version(request.store, memory.memory_id), "where": where,
+        "toggled": lambda name, value: _toggled(request, name, value), "with_": lambda **more: _with(request, **more),
+        **results,
     }  # fmt: skip
 
 
-def _filters(asked: Asked) -> Filters:
+def _filters(request: PageRequest) -> Filters:
     return Filters(
-        categories=asked.many("category"), kinds=asked.many("kind"), tags=asked.many("tag"),
-        sources=asked.many("source"), sessions=asked.many("session"),
-        since=_time(asked, "since"), until=_time(asked, "until"), as_of=asked.moment.time,
+        categories=request.many("category"), kinds=request.many("kind"), tags=request.many("tag"),
+        sources=request.many("source"), sessions=request.many("session"),
+        since=_time(request, "since"), until=_time(request, "until"), as_of=request.moment.time,
     )  # fmt: skip
 
 
-def _time(asked: Asked, name: str) -> datetime | None:
-    return times.from_user(asked.one(name), asked.now) if asked.one(name) else None
+def _time(request: PageRequest, name: str) -> datetime | None:
+    return times.from_user(request.one(name), request.now) if request.one(name) else None
 
 
-def _found(asked: Asked, question: str, filters: Filters) -> Mapping[str, Any]:
-    only = asked.one("only")
+def _answered(request: PageRequest, question: str, filters: Filters) -> Mapping[str, Any]:
+    only = request.one("only")
     parts = [only] if only in SHOWN else [*SHOWN]
-    if asked.moment.revision:  # a revision holds memories alone
+    if request.moment.revision:  # a revision holds memories alone
         parts = [MEMORIES]
-    results = {part: _answer(asked, question, filters, part, MORE if only else SHOWN[part]) for part in parts}
+    results = {part: _answer(request, question, filters, part, MORE if only else SHOWN[part]) for part in parts}
     sections = [_section(part, result, bool(only)) for part, result in results.items()]
     notes = dict.fromkeys(note for result in results.values() for note in result.degraded)
-    told = command("query", question, **_options(asked), only=only, top=str(MORE) if only else "")
+    line = command("query", question, **_options(request), only=only, top=str(MORE) if only else "")
     return {
         "sections": sections, "legend": _legend(sections), "notes_of_answer": [*notes],
-        "commands": (f"{told} --explain",),
+        "commands": (f"{line} --explain",),
     }  # fmt: skip
 
 
-def _options(asked: Asked) -> dict[str, str | Sequence[str]]:
+def _options(request: PageRequest) -> dict[str, str | Sequence[str]]:
     """The filters of this search as a command has them."""
-    times_of = {name: asked.one(name) for name in ("since", "until")}
-    return {**{name: asked.many(name) for name in FACETS}, **times_of, "as_of": asked.moment.text}
+    times_of = {name: request.one(name) for name in ("since", "until")}
+    return {**{name: request.many(name) for name in FACETS}, **times_of, "as_of": request.moment.text}
 
 
 def _legend(sections: Sequence[Section]) -> list[str]:
@@ -115,11 +115,11 @@ def _legend(sections: Sequence[Section]) -> list[str]:
     return [name for name in (*WORDS.values(), BOOST) if name in shown]
 
 
-def _answer(asked: Asked, question: str, filters: Filters, part: str, most: int) -> QueryResult:
+def _answer(request: PageRequest, question: str, filters: Filters, part: str, most: int) -> QueryResult:
     query = Query(question, most + 1, replace(filters, only=part))
-    if asked.moment.revision:
-        return asked.store.history.query(replace(query, filters=filters), asked.moment.revision, now=asked.now)
-    return asked.store.query(query, now=asked.now, receipt=False)
+    if request.moment.revision:
+        return request.store.history.query(replace(query, filters=filters), request.moment.revision, now=request.now)
+    return request.store.query(query, now=request.now, receipt=False)
 
 
 def _section(part: str, result: QueryResult, alone: bool) -> Section:
@@ -129,35 +129,35 @@ def _section(part: str, result: QueryResult, alone: bool) -> Section:
     return Section(part, TITLES[part], hits, len(result.hits) > most, len(hits) - far)
 
 
-def _listed(asked: Asked, filters: Filters) -> Mapping[str, Any]:
+def _listed(request: PageRequest, filters: Filters) -> Mapping[str, Any]:
     """The newest memories, page by page."""
-    sort = asked.one("sort", "created")
+    sort = request.one("sort", "created")
     if sort not in ("created", "updated", "occurred", "importance", "confidence"):
         raise UsageError(f"cannot sort by {sort!r}")
-    offset = asked.number("offset", 0, 10**8)
-    page = moments.selected(asked.store, Selection(filters, sort=sort, limit=LISTED, offset=offset), asked.moment)
+    offset = request.number("offset", 0, 10**8)
+    page = moments.selected(request.store, Selection(filters, sort=sort, limit=LISTED, offset=offset), request.moment)
     rest = {"limit": str(LISTED), "offset": str(offset)} if offset else {}
-    told = command("list", **_options(asked), sort="" if sort == "created" else sort, **rest)
+    line = command("list", **_options(request), sort="" if sort == "created" else sort, **rest)
     return {
-        "page": page, "total": page.total, "offset": offset, "listed": LISTED, "sort": sort, "commands": (told,),
+        "page": page, "total": page.total, "offset": offset, "listed": LISTED, "sort": sort, "commands": (line,),
         "sorts": ("created", "updated", "importance", "confidence"),
     }  # fmt: skip
 
 
-def _toggled(asked: Asked, name: str, value: str) -> str:
+def _toggled(request: PageRequest, name: str, value: str) -> str:
     """The address of this search with one value of a facet more, or less."""
-    values = asked.many(name)
+    values = request.many(name)
     wanted = [each for each in values if each != value] if value in values else [*values, value]
-    return _with(asked, **{name: wanted, "offset": None})
+    return _with(request, **{name: wanted, "offset": None})
 
 
-def _with(asked: Asked, **more: Any) -> str:
+def _with(request: PageRequest, **more: Any) -> str:
     """The address of this search with other values."""
-    kept = {name: asked.many(name) for name in asked.params if name not in ("done", "said")}
+    kept = {name: request.many(name) for name in request.params if name not in ("done", "said")}
     return address("/search", **{**kept, **more})
 
 
-def _facets(asked: Asked, totals: Totals | None) -> list[Facet]:
+def _facets(request: PageRequest, totals: Totals | None) -> list[Facet]:
     """What the search can be narrowed by; numbers are of all active memories of the present."""
     counts = totals.counts if totals else None
     numbers: Mapping[str, Mapping[str, int]] = {
@@ -167,7 +167,7 @@ def _facets(asked: Asked, totals: Totals | None) -> list[Facet]:
         "source": counts.sources if counts else {},
         "session": counts.sessions if counts else {},
     }
-    return [_facet(name, asked.many(name), numbers[name]) for name in FACETS]
+    return [_facet(name, request.many(name), numbers[name]) for name in FACETS]
 
 
 def _facet(name: str, chosen: Sequence[str], numbers: Mapping[str, int]) -> Facet:
@@ -204,16 +204,16 @@ def where(hit: Hit) -> str:
 # What a model would see
 
 
-def context(asked: Asked) -> Mapping[str, Any]:
+def context(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page that shows the context of a model's call."""
-    question = asked.one("q")
-    budget = asked.number("budget", asked.store.settings.context_tokens, 10**7)
-    session = asked.one("session")
-    pack = asked.store.build_context(question, budget=budget, session=session, receipt=False, now=asked.now)
+    question = request.one("q")
+    budget = request.number("budget", request.store.settings.context_tokens, 10**7)
+    session = request.one("session")
+    pack = request.store.build_context(question, budget=budget, session=session, receipt=False, now=request.now)
     placed = [piece for piece in pack.placed if piece.how != OUT]
-    told = command("context", question or "…", session=session, budget=asked.one("budget"))
+    line = command("context", question or "…", session=session, budget=request.one("budget"))
     return {
-        "q": question, "pack": pack, "budget": budget, "session": session, "commands": (f"{told} --explain",),
+        "q": question, "pack": pack, "budget": budget, "session": session, "commands": (f"{line} --explain",),
         "placed": [(section, [*pieces]) for section, pieces in groupby(placed, key=lambda piece: piece.section)],
         "left": [piece for piece in pack.placed if piece.how == OUT],
         "room": {"used": pack.used, "granted": pack.granted, "total": pack.allocation.total},

@@ -16,7 +16,7 @@ from memctl.web import (
     today,
     undoing,
 )
-from memctl.web.asking import Action, Page
+from memctl.web.requests import Action, Page
 
 NAVIGATION = (
     ("Today", "/"), ("Search", "/search"), ("Conversations", "/conversations"), ("Tasks", "/tasks"),

@@ -10,8 +10,8 @@ from memctl.config import Settings
 from memctl.core.models import Filters
 from memctl.core.selection import Selection
 from memctl.web import moments
-from memctl.web.asking import Asked, Page
 from memctl.web.checks import Totals
+from memctl.web.requests import Page, PageRequest
 
 MONTHS, YEAR = 60, 12
 """How many months a chart shows at most, and at least."""
@@ -27,16 +27,16 @@ class Setting:
     help: str
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page."""
-    overview, totals = asked.check("overview"), asked.check("totals")
+    overview, totals = request.check("overview"), request.check("totals")
     counted: Totals | None = totals.value
     months = whole_months(counted.counts.months if counted else {})
     return {
-        "overview": overview.value, "failed": overview.failed, "pending": overview.stamp != asked.stamp,
+        "overview": overview.value, "failed": overview.failed, "pending": overview.stamp != request.stamp,
         "counts": counted.counts if counted else None, "tags": counted.tags if counted else {},
-        "months": months, "grown": _grown(months), "settings": _settings(asked.store.settings),
-        "then": _then(asked), "commands": ("memctl inspect", "memctl config list"),
+        "months": months, "grown": _grown(months), "settings": _settings(request.store.settings),
+        "then": _then(request), "commands": ("memctl inspect", "memctl config list"),
     }  # fmt: skip
 
 
@@ -48,11 +48,11 @@ def whole_months(counts: Mapping[str, int]) -> dict[str, int]:
     before_last = (int(last[:4]) * 12 + int(last[5:]) - 1) - (YEAR - 1)
     first = min(min(counts), f"{before_last // 12:04}-{before_last % 12 + 1:02}")
     year, month = (int(part) for part in first.split("-"))
-    found = {}
+    every_month = {}
     while (name := f"{year:04}-{month:02}") <= last:
-        found[name] = counts.get(name, 0)
+        every_month[name] = counts.get(name, 0)
         year, month = (year, month + 1) if month < 12 else (year + 1, 1)
-    return dict([*found.items()][-MONTHS:])
+    return dict([*every_month.items()][-MONTHS:])
 
 
 def _grown(months: Mapping[str, int]) -> dict[str, int]:
@@ -64,11 +64,11 @@ def _grown(months: Mapping[str, int]) -> dict[str, int]:
     return grown
 
 
-def _then(asked: Asked) -> int | None:
+def _then(request: PageRequest) -> int | None:
     """How many memories were believed at the moment that is looked at."""
-    if not asked.moment.past:
+    if not request.moment.past:
         return None
-    return moments.selected(asked.store, Selection(Filters(), limit=1), asked.moment).total
+    return moments.selected(request.store, Selection(Filters(), limit=1), request.moment).total
 
 
 def _settings(settings: Settings) -> list[Setting]:

@@ -9,22 +9,22 @@ from memctl.core.kinds import EPISODE
 from memctl.core.models import Filters, Memory
 from memctl.core.selection import Selection
 from memctl.web import moments
-from memctl.web.asking import Asked, Page, command
+from memctl.web.requests import Page, PageRequest, command
 
 LISTED = 30
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page."""
-    offset = asked.number("offset", 0, 10**7)
+    offset = request.number("offset", 0, 10**7)
     chosen = Selection(Filters(kinds=(EPISODE,)), sort="occurred", limit=LISTED, offset=offset)
-    page = moments.selected(asked.store, chosen, asked.moment)
+    page = moments.selected(request.store, chosen, request.moment)
     return {
-        "open": [] if asked.moment.past else asked.store.tasks.all(),
-        "limit": asked.store.settings.task_iterations,
+        "open": [] if request.moment.past else request.store.tasks.all(),
+        "limit": request.store.settings.task_iterations,
         "ended": [memory for memory in page.memories if is_task(memory)],
         "offset": offset, "listed": LISTED, "further": offset + LISTED < page.total, "steps": steps, "texts": texts,
-        "commands": ("memctl task list", command("list", kind=EPISODE, sort="occurred", as_of=asked.moment.text)),
+        "commands": ("memctl task list", command("list", kind=EPISODE, sort="occurred", as_of=request.moment.text)),
     }  # fmt: skip
 
 
@@ -36,8 +36,8 @@ def is_task(memory: Memory) -> bool:
 
 def steps(memory: Memory) -> list[dict[str, Any]]:
     """The steps of an ended task, however the episode has them."""
-    found = memory.metadata.get("steps")
-    listed = found if isinstance(found, list) else []
+    value = memory.metadata.get("steps")
+    listed = value if isinstance(value, list) else []
     return [step if isinstance(step, dict) else {"description": str(step)} for step in listed]
 
 

@@ -16,7 +16,7 @@ from memctl.core.operations import Operation, RecordStep
 from memctl.core.receipts import Receipt
 from memctl.core.selection import Selection
 from memctl.history import past
-from memctl.web.asking import Asked, address, memory_path
+from memctl.web.requests import PageRequest, address, memory_path
 
 OPERATIONS, RECORDS, QUESTIONS = 40, 40, 15
 """How much of each is looked at."""
@@ -46,23 +46,23 @@ class Event:
     note: str = ""
 
 
-def days(asked: Asked, limit: int) -> list[tuple[str, list[Event]]]:
+def days(request: PageRequest, limit: int) -> list[tuple[str, list[Event]]]:
     """The last events by day, as far as log, records and receipts tell."""
-    until = asked.until
+    until = request.until
     events = [
-        *asked.digest(lambda: _of_log_and_records(asked), "timeline"),
-        *map(_of_receipt, asked.store.engine.storage.receipts.newest(QUESTIONS)),
+        *request.digest(lambda: _of_log_and_records(request), "timeline"),
+        *map(_of_receipt, request.store.engine.storage.receipts.newest(QUESTIONS)),
     ]
     kept = sorted((e for e in events if until is None or e.at <= until), key=lambda e: e.at, reverse=True)[:limit]
     return [(day, list(some)) for day, some in groupby(kept, key=lambda event: f"{event.at:%Y-%m-%d}")]
 
 
-def _of_log_and_records(asked: Asked) -> list[Event]:
-    operations = [op for op in asked.operations(OPERATIONS)[-OPERATIONS:] if op.command != MAINTENANCE or op.records]
+def _of_log_and_records(request: PageRequest) -> list[Event]:
+    operations = [op for op in request.operations(OPERATIONS)[-OPERATIONS:] if op.command != MAINTENANCE or op.records]
     first = min((past.made(op) for op in operations), default=None)
     return [
         *(event for op in operations if (event := of_operation(op))),
-        *(event for event in of_records(asked) if first is None or event.at < first),
+        *(event for event in of_records(request) if first is None or event.at < first),
     ]
 
 
@@ -109,10 +109,10 @@ def _read(record: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def of_records(asked: Asked) -> Iterator[Event]:
+def of_records(request: PageRequest) -> Iterator[Event]:
     """When records were written and last changed, as they say themselves: what happened before the log begins."""
-    chosen = Selection(Filters(statuses=(), as_of=asked.until), sort="updated", limit=RECORDS)
-    for memory in asked.store.page(chosen).memories:
+    chosen = Selection(Filters(statuses=(), as_of=request.until), sort="updated", limit=RECORDS)
+    for memory in request.store.page(chosen).memories:
         at = memory.updated_at or memory.created_at or datetime(1, 1, 1, tzinfo=UTC)
         yield Event(at, _verb(memory), memory.content, memory_path(memory.memory_id), note=memory.source)
 

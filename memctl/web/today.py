@@ -14,9 +14,9 @@ from memctl.doctor import repairing
 from memctl.errors import ConflictError
 from memctl.present import plain
 from memctl.web import timeline
-from memctl.web.asking import Action, Asked, Done, Form, Page, back
 from memctl.web.changing import named, version
 from memctl.web.checks import Fading, Result
+from memctl.web.requests import Action, Done, Form, Page, PageRequest, back
 
 FIRST, MOST = 5, 100
 """Items of a list that are shown at first, and in all."""
@@ -49,18 +49,18 @@ class Waiting:
     failed: str = ""
 
 
-def values(asked: Asked) -> Mapping[str, Any]:
+def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the page."""
-    opened = asked.one("list")
-    lists = [] if asked.moment.past else [_list(asked, name, MOST if name == opened else FIRST) for name in LISTS]
+    opened = request.one("list")
+    lists = [] if request.moment.past else [_list(request, name, MOST if name == opened else FIRST) for name in LISTS]
     return {
         "lists": [each for each in lists if each.total or each.pending or each.failed],
         "waiting": sum(_decisions(each) for each in lists),
         "pending": any(each.pending for each in lists),
         "looked_for": [_SOUGHT[each.name] for each in lists if each.pending and not each.total],
         "opened": opened,
-        "days": timeline.days(asked, EVENTS),
-        "version": lambda memory: version(asked.store, memory.memory_id),
+        "days": timeline.days(request, EVENTS),
+        "version": lambda memory: version(request.store, memory.memory_id),
         "one_value": _one_value,
         "commands": ("memctl log", *(each.command for each in lists if each.total)),
     }
@@ -71,28 +71,28 @@ def _decisions(waiting: Waiting) -> int:
     return min(waiting.total, 1) if waiting.name == "fading" else waiting.total
 
 
-def _list(asked: Asked, name: str, most: int) -> Waiting:
+def _list(request: PageRequest, name: str, most: int) -> Waiting:
     return {
         "conflicts": _conflicts, "candidates": _candidates, "revision": _revision,
         "stale": _stale, "fading": _fading, "problems": _problems,
-    }[name](asked, most)  # fmt: skip
+    }[name](request, most)  # fmt: skip
 
 
-def _conflicts(asked: Asked, most: int) -> Waiting:
-    result = asked.check("conflicts")
+def _conflicts(request: PageRequest, most: int) -> Waiting:
+    result = request.check("conflicts")
     opened: OpenConflicts = result.value or OpenConflicts()
-    found: list[Any] = [each for each in opened.found if _stands(asked, each)]
-    noted = noted_in(asked.store.engine.view())
-    found += [*(each for each in opened.noted if each in noted), *opened.messages]
+    standing: list[Any] = [each for each in opened.found if _stands(request, each)]
+    noted = noted_in(request.store.engine.view())
+    standing += [*(each for each in opened.noted if each in noted), *opened.messages]
     return _waiting(
-        "conflicts", "These contradict each other", found[:most], len(found), "memctl conflicts", result, asked
+        "conflicts", "These contradict each other", standing[:most], len(standing), "memctl conflicts", result, request
     )
 
 
-def _stands(asked: Asked, contradiction: Contradiction) -> bool:
+def _stands(request: PageRequest, contradiction: Contradiction) -> bool:
     """Whether both memories are still as they were when they were compared."""
     pair = contradiction.first, contradiction.second
-    return all(asked.store.engine.view().get(memory.memory_id) == memory for memory in pair)
+    return all(request.store.engine.view().get(memory.memory_id) == memory for memory in pair)
 
 
 def _one_value(contradiction: Contradiction) -> bool:
@@ -102,64 +102,64 @@ def _one_value(contradiction: Contradiction) -> bool:
 
 
 def _waiting(
-    name: str, title: str, items: Iterable[Any], total: int, command: str, result: Result, asked: Asked
+    name: str, title: str, items: Iterable[Any], total: int, command: str, result: Result, request: PageRequest
 ) -> Waiting:
-    return Waiting(name, title, [*items], total, command, result.stamp != asked.stamp, result.failed)
+    return Waiting(name, title, [*items], total, command, result.stamp != request.stamp, result.failed)
 
 
-def _candidates(asked: Asked, most: int) -> Waiting:
-    page = asked.store.page(Selection(Filters(statuses=(CANDIDATE,)), limit=most))
+def _candidates(request: PageRequest, most: int) -> Waiting:
+    page = request.store.page(Selection(Filters(statuses=(CANDIDATE,)), limit=most))
     rivals = {each for memory in page.memories for each in memory.conflicts_with}
     alone = [memory for memory in page.memories if not memory.conflicts_with] if rivals else [*page.memories]
     total = page.total - (len(page.memories) - len(alone))
     return Waiting("candidates", "Learned, and not believed yet", alone, total, "memctl list --candidates")
 
 
-def _revision(asked: Asked, most: int) -> Waiting:
-    page = asked.store.page(Selection(Filters(needs_revision=True), limit=most))
+def _revision(request: PageRequest, most: int) -> Waiting:
+    page = request.store.page(Selection(Filters(needs_revision=True), limit=most))
     title = "Marked as wrong or outdated"
     return Waiting("revision", title, page.memories, page.total, "memctl list --needs-revision")
 
 
-def _stale(asked: Asked, most: int) -> Waiting:
-    result = asked.check("stale")
-    found = [each for each in result.value or () if asked.store.engine.view().get(each.memory.memory_id)]
+def _stale(request: PageRequest, most: int) -> Waiting:
+    result = request.check("stale")
+    stale = [each for each in result.value or () if request.store.engine.view().get(each.memory.memory_id)]
     title = "Reflections behind their sources"
-    return _waiting("stale", title, found[:most], len(found), "memctl reflect --stale --dry-run", result, asked)
+    return _waiting("stale", title, stale[:most], len(stale), "memctl reflect --stale --dry-run", result, request)
 
 
-def _fading(asked: Asked, most: int) -> Waiting:
-    result = asked.check("fading")
+def _fading(request: PageRequest, most: int) -> Waiting:
+    result = request.check("fading")
     fading: Fading | None = result.value
     due = fading.due if fading else ()
-    standing = [each for each in due if asked.store.engine.view().get(each.memory.memory_id) == each.memory]
+    standing = [each for each in due if request.store.engine.view().get(each.memory.memory_id) == each.memory]
     total = len(standing) + (fading.more if fading else 0)
     title = "Old enough to be archived"
-    return _waiting("fading", title, standing[:most], total, "memctl decay --dry-run", result, asked)
+    return _waiting("fading", title, standing[:most], total, "memctl decay --dry-run", result, request)
 
 
-def _problems(asked: Asked, most: int) -> Waiting:
-    result = asked.check("problems")
-    found = list(result.value or ())
-    return _waiting("problems", "Problems", found[:most], len(found), "memctl doctor", result, asked)
+def _problems(request: PageRequest, most: int) -> Waiting:
+    result = request.check("problems")
+    problems = list(result.value or ())
+    return _waiting("problems", "Problems", problems[:most], len(problems), "memctl doctor", result, request)
 
 
 # Settling
 
 
-def _resolve(asked: Asked, form: Form) -> Done:
+def _resolve(request: PageRequest, form: Form) -> Done:
     """Settle a contradiction: keep one, both, or replace both by a text."""
     memories = [
-        named(asked, {"memory_id": form.get(f"{name}_id", ""), "version": form.get(name, "")}) for name in _PAIR
+        named(request, {"memory_id": form.get(f"{name}_id", ""), "version": form.get(name, "")}) for name in _PAIR
     ]
     first, second = (memory.memory_id for memory in memories)
-    asked.store.conflicts.resolve(
+    request.store.conflicts.resolve(
         first,
         second,
         keep=form.get("keep", ""),
         merge=form.get("merge", ""),
         both=bool(form.get("both")),
-        now=asked.now,
+        now=request.now,
     )
     return Done(back(form))
 
@@ -167,29 +167,29 @@ def _resolve(asked: Asked, form: Form) -> Done:
 _PAIR = ("first", "second")
 
 
-def _resolve_merge(asked: Asked, form: Form) -> Done:
+def _resolve_merge(request: PageRequest, form: Form) -> Done:
     """Settle what a merge left open."""
-    asked.store.conflicts.resolve_merge(form.get("id", ""), side=form.get("side", ""), now=asked.now)
+    request.store.conflicts.resolve_merge(form.get("id", ""), side=form.get("side", ""), now=request.now)
     return Done(back(form))
 
 
-def _decay(asked: Asked, form: Form) -> Done:
+def _decay(request: PageRequest, form: Form) -> Done:
     """Archive what has faded, if it is still as much as the page has said."""
-    due = asked.store.decay.run(dry_run=True, now=asked.now).faded
+    due = request.store.decay.run(dry_run=True, now=request.now).faded
     if str(len(due)) != form.get("count"):
         hint = "Nothing was archived. Look at the list again."
         raise ConflictError(f"{plain.counted(len(due), 'memory', 'memories')} would be archived now.", hint=hint)
-    asked.store.decay.run(now=asked.now)
+    request.store.decay.run(now=request.now)
     return Done(back(form))
 
 
-def _repair(asked: Asked, form: Form) -> Done:
+def _repair(request: PageRequest, form: Form) -> Done:
     """Repair the problem that the page has shown, as `doctor --fix` does."""
     wanted = (form.get("path", ""), form.get("message", ""))
-    problems = [each for each in asked.check("problems").value or () if (each.path, each.message) == wanted]
-    if not repairing.repair(asked.store, problems, asked.now):
+    problems = [each for each in request.check("problems").value or () if (each.path, each.message) == wanted]
+    if not repairing.repair(request.store, problems, request.now):
         return Done(back(form), "There was nothing left to repair.")
-    asked.checks.discard("problems")
+    request.checks.discard("problems")
     return Done(back(form))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memctl.core.operations import Operation
 from memctl.present import history, plain
 from memctl.store import MemoryStore
-from memctl.web.asking import Action, Asked, Done, Form, back
+from memctl.web.requests import Action, Done, Form, PageRequest, back
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ def newest(store: MemoryStore) -> str:
     return next((operation.op for operation in store.engine.storage.operations(newest=1)), "")
 
 
-def offered(asked: Asked) -> Offered | None:
+def offered(request: PageRequest) -> Offered | None:
     """What the page before has done, if it is still the last change."""
-    done = asked.one("done")
-    last = asked.store.engine.storage.operations(newest=1) if done and not asked.moment.past else []
+    done = request.one("done")
+    last = request.store.engine.storage.operations(newest=1) if done and not request.moment.past else []
     return _offer(last[0]) if last and last[0].op == done else None
 
 
@@ -44,19 +44,21 @@ def _offer(operation: Operation) -> Offered:
         return Offered(operation.op, f"Undone: {what}", "redo")
     if operation.redoes:
         return Offered(operation.op, f"Done again: {what}", "undo")
-    verb = next((said for name, said in _SENTENCES.items() if operation.command.startswith(name)), operation.command)
+    verb = next(
+        (sentence for name, sentence in _SENTENCES.items() if operation.command.startswith(name)), operation.command
+    )
     return Offered(operation.op, f"{plain.one_line(verb, 60)}: {what}", "undo")
 
 
-def _undo(asked: Asked, form: Form) -> Done:
-    taken = asked.store.history.undo(_count(form), expected=form.get("op", ""), now=asked.now)
+def _undo(request: PageRequest, form: Form) -> Done:
+    taken = request.store.history.undo(_count(form), expected=form.get("op", ""), now=request.now)
     if taken.stopped and not taken.done:
         raise taken.stopped
     return Done(back(form, "/history"))
 
 
-def _redo(asked: Asked, form: Form) -> Done:
-    asked.store.history.redo(expected=form.get("op", ""), now=asked.now).one()
+def _redo(request: PageRequest, form: Form) -> Done:
+    request.store.history.redo(expected=form.get("op", ""), now=request.now).one()
     return Done(back(form, "/history"))
 
 

@@ -342,7 +342,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
 
 
 @pytest.mark.parametrize(("name", "given_", "told"), WRONG)
-def test_a_wrong_call_is_answered_so_that_it_can_be_mended(box: Toolbox, name: str, given_: Any, told: str):
+def test_a_wrong_call_is_answered_so_that_it_can_be_repaired(box: Toolbox, name: str, given_: Any, told: str):
     answer = box.answer(name, given_)
     assert answer.failed
     assert told in answer.text

@@ -157,7 +157,7 @@ def test_a_wrong_draft_is_kept_and_opened_again(text: str, words: str, memctl: M
     assert seen.read_text("utf-8") == text
 
 
-def test_a_mended_draft_is_saved(memctl: Memctl, editor: Editor) -> None:
+def test_a_repaired_draft_is_saved(memctl: Memctl, editor: Editor) -> None:
     broken = memctl("edit", ID, EDITOR=editor(replacing("importance: 0.9", "importance: 0.4\ntags: [")))
     assert broken.code == 3
     memctl("edit", ID, EDITOR=editor(replacing("\ntags: [", ""))).done()

@@ -437,7 +437,7 @@ def test_a_file_that_breaks_keeps_its_last_good_state_and_is_told(store: MemoryS
     [problem] = [p for p in examine(store) if p.path == "knowledge/pump.md"]
     assert (problem.line, problem.code) == (26, "bad-record")
     same_as_rebuilt(store)
-    write_by_hand(path, "# Mended\n\nvalve\n")
+    write_by_hand(path, "# Repaired\n\nvalve\n")
     assert places(store, "valve") == ["knowledge/pump.md:1"]
     same_as_rebuilt(store)
 

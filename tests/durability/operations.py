@@ -46,7 +46,7 @@ def template(root: Path) -> None:
         store.add_many([replace(memory, created_at=NOW - timedelta(days=9)) for memory in made], now=NOW)
         for session in ("chat", "other"):
             store.sessions.conversation(session).extend([{"role": r, "content": c} for r, c in SAID], now=NOW)
-        store.tasks.start("Mend the checkout", session_id="job", plan=["look", "mend"], now=NOW)
+        store.tasks.start("Repair the checkout", session_id="job", plan=["look", "repair"], now=NOW)
         store.tasks.step("look", session_id="job", now=NOW)
         (root / "manual.md").write_text("# Manual\n\nPress the button.\n")
         store.documents.add(root / "manual.md", now=NOW)
@@ -79,7 +79,7 @@ def _judge(store: MemoryStore) -> None:
 
 
 def _leave_litter(store: MemoryStore) -> None:
-    """A finding that `doctor --fix` mends."""
+    """A finding that `doctor --fix` repairs."""
     (store.folder.root / ".memctl-tmp-0123456789ab").write_text("left over")
 
 
@@ -116,13 +116,13 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "delete a session": lambda store: store.sessions.delete("chat", now=LATER),
     "clear a session": lambda store: store.sessions.conversation("chat").clear(now=LATER),
     "start a task": lambda store: store.tasks.start("Another", session_id="new", now=LATER),
-    "step of a task": lambda store: store.tasks.step("mend", session_id="job", now=LATER),
+    "step of a task": lambda store: store.tasks.step("repair", session_id="job", now=LATER),
     "complete a task": lambda store: store.tasks.complete("It works again.", session_id="job", now=LATER),
     "fail a task": lambda store: store.tasks.fail("No way.", session_id="job", now=LATER),
     "query": lambda store: store.query("tea", now=NOW),
     "settle": lambda store: resolving.resolve(store.folder),
     "reindex": lambda store: store.reindex(),
-    "mend": lambda store: repair(store, examine(store, deep=True), NOW),
+    "repair": lambda store: repair(store, examine(store, deep=True), NOW),
     "export": lambda store: store.export_archive(store.folder.root.parent / "again.tar.gz"),
 }
 """Operations on the opened store."""
@@ -143,7 +143,7 @@ BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
     **BEFORE_CHANGES,
     "add to a new log": lambda store: store.folder.operations.unlink(),
     "settle": _markers,
-    "mend": _leave_litter,
+    "repair": _leave_litter,
     "import over an empty user": lambda store: users.create(store.folder.root.parent, "dave"),
 }
 
@@ -155,12 +155,12 @@ OF_SESSIONS = (
 
 SEVERAL = (
     *SEVERAL_CHANGES, "maintain", "compact a session", "end a session", "delete a session", "clear a session",
-    "complete a task", "fail a task", "settle", "mend", "import", "judge an answer", "new user", "import an archive",
+    "complete a task", "fail a task", "settle", "repair", "import", "judge an answer", "new user", "import an archive",
     "import over an empty user", "git's files", "open and ask", "reindex", "start a task", "first message",
 )  # fmt: skip
 """What is several changes in a row: any of its whole states may be met."""
 
-FILE_BY_FILE = ("settle", "mend", "git's files", "new user")
+FILE_BY_FILE = ("settle", "repair", "git's files", "new user")
 """Operations on files that do not depend on each other: each of them is as before or as after."""
 
 MAY_WAIT = ("adopt", "expire")

@@ -115,5 +115,5 @@ def test_each_write_is_made_under_the_lock(
             monkeypatch.setattr(atomic, write.__name__, partial(watched, write))
         OPERATIONS[name](store)
     assert without == []
-    assert written or name in ("export", "mend")
+    assert written or name in ("export", "repair")
     count_cases("tests/durability/test_locked.py::test_each_write_is_made_under_the_lock", len(written))

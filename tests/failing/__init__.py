@@ -16,7 +16,7 @@ How to write such a test:
    - `players.Player` are processes that work at one store at the same time, or hold its lock (`players.held`).
 
 4. Say what may be there afterwards: `changes.reference` gives the whole states of an operation. `comparing.truth` is what
-   must be whole of a store, as bytes; `comparing.differences` shows what is not. `changes.mended` opens what a crash left
+   must be whole of a store, as bytes; `comparing.differences` shows what is not. `changes.repaired` opens what a crash left
    and checks all of it.
 5. End with `conftest.same_as_rebuilt`, `conftest.left_over` and `doctor.examining.examine`: the index is what a rebuild
    gives, no temporary file stays, and doctor finds nothing.

@@ -165,7 +165,7 @@ def _tear(number: int) -> None:
 
 
 def _child_recovery(order: dict[str, Any], out: int) -> None:
-    """Open a store that a crash left and be killed while it is mended."""
+    """Open a store that a crash left and be killed while it is repaired."""
     store = opened(Path(order["root"]))
     os.write(out, json.dumps(watched(order["kill_at"], store.refresh)).encode())
 
@@ -229,7 +229,7 @@ def _warm() -> None:
 # What must hold
 
 
-def mended(root: Path, states: list[dict[str, bytes]]) -> int:
+def repaired(root: Path, states: list[dict[str, bytes]]) -> int:
     """Open what a crash left and check it; returns which of the whole states it is in."""
     folder = root / "alice"
     with opened(root) as store:

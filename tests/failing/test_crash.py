@@ -34,11 +34,11 @@ from failing.changes import (
     PLAIN,
     SECRET,
     SEVERAL,
-    mended,
     new_ids,
     opened,
     prepared,
     reference,
+    repaired,
 )
 from failing.comparing import is_new, truth
 from failing.nursery import Nursery
@@ -80,7 +80,7 @@ def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path
         shutil.copytree(template, root)
         killed, _ = nursery("operation", root, operation=operation, kill_at={kind: n})
         try:
-            reached.add(mended(root, states))
+            reached.add(repaired(root, states))
         except AssertionError as problem:
             problem.add_note(f"killed: {killed}, at {kind} call {n} of {calls[kind]}")
             raise
@@ -98,7 +98,7 @@ def test_killed_within_a_write(operation: str, nursery: Nursery, template: Path,
         shutil.copytree(template, root)
         killed, _ = nursery("operation", root, operation=operation, torn=n)
         try:
-            mended(root, states)
+            repaired(root, states)
         except AssertionError as problem:
             problem.add_note(f"torn write number {n}")
             raise
@@ -111,8 +111,8 @@ def test_killed_within_a_write(operation: str, nursery: Nursery, template: Path,
 
 
 @pytest.mark.parametrize("operation", ["add with detail", "forget two", "restore", "purge"])
-def test_killed_while_mending(operation: str, nursery: Nursery, template: Path, fast: Path) -> None:
-    """A crash in the middle, and another one while what it left is mended, at every place."""
+def test_killed_while_repairing(operation: str, nursery: Nursery, template: Path, fast: Path) -> None:
+    """A crash in the middle, and another one while what it left is repaired, at every place."""
     states, calls = reference(nursery, template, fast, operation)
     steps = range(1, calls["file"], 1 if TORTURE else 2)
     leaving = (n for n in steps if _leaves_work(nursery, template, fast, operation, n))
@@ -124,13 +124,13 @@ def test_killed_while_mending(operation: str, nursery: Nursery, template: Path, 
             nursery("operation", root, operation=operation, kill_at={"file": at})
             killed, _ = nursery("recovery", root, kill_at={"file": n})
             try:
-                mended(root, states)
+                repaired(root, states)
             except AssertionError as problem:
-                problem.add_note(f"killed at call {at}, and while mending at call {n}")
+                problem.add_note(f"killed at call {at}, and while repairing at call {n}")
                 raise
             shutil.rmtree(root)
             if not killed:
-                count_cases("tests/failing/test_crash.py::test_killed_while_mending", n - 1)
+                count_cases("tests/failing/test_crash.py::test_killed_while_repairing", n - 1)
                 break
 
 
@@ -166,7 +166,7 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
 
 
 def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: Path) -> None:
-    """Wherever it was killed: once mended, either all is there still or no file, nor the index, holds the word."""
+    """Wherever it was killed: once repaired, either all is there still or no file, nor the index, holds the word."""
     states, calls = reference(nursery, template, fast, "purge")
     places = [("file", n) for n in range(1, calls["file"] + 1)]
     places += [("sql", n) for n in range(1, calls["sql"] + 1, 3)]
@@ -350,7 +350,7 @@ def test_any_call_may_fail(
 
 
 def test_a_second_writer_finishes_what_the_first_began(nursery: Nursery, template: Path, fast: Path) -> None:
-    """The next command of another process mends before it writes, and does not undo what it finds."""
+    """The next command of another process repairs before it writes, and does not undo what it finds."""
     _, calls = reference(nursery, template, fast, "add with detail")
     for n in spread(range(1, calls["file"] + 1, 2)):
         root = fast / "killed"

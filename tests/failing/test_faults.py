@@ -628,7 +628,7 @@ def test_broken_after_a_restart(filled: MemoryStore, opener: Opener) -> None:
 
 
 def test_broken_with_an_unfinished_change(filled: MemoryStore, opener: Opener) -> None:
-    """A crash and a broken file at once: reading goes on, writing says why not, mending the file ends both."""
+    """A crash and a broken file at once: reading goes on, writing says why not, repairing the file ends both."""
     good = filled.folder.memory_file.read_bytes()
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
     steps = (RecordStep("n1", None, record),), (TextStep("reflections/n1.md", None, b"# N1\n"),)
@@ -664,7 +664,7 @@ def test_what_a_person_wrote_after_a_crash_stays(filled: MemoryStore) -> None:
     same_as_rebuilt(filled)
 
 
-def test_a_writer_mends_first_what_came_between_its_look_and_its_lock(filled: MemoryStore) -> None:
+def test_a_writer_repairs_first_what_came_between_its_look_and_its_lock(filled: MemoryStore) -> None:
     """Another process died while this one waited: its change is completed before this one decides."""
     filled.refresh()
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
@@ -726,8 +726,8 @@ def test_uses_that_cannot_be_counted_are_not_none(filled: MemoryStore) -> None:
     assert filled.folder.memory_file.read_bytes() == before
 
 
-def test_a_reader_does_not_wait_to_mend(filled: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something is unfinished, and somebody has the lock: that one mends it, and the answer is given now."""
+def test_a_reader_does_not_wait_to_repair(filled: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something is unfinished, and somebody has the lock: that one repairs it, and the answer is given now."""
 
     def waited(seconds: float) -> None:
         raise AssertionError("it waits")

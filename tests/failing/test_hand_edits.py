@@ -1,4 +1,4 @@
-"""Edits by hand: every way editors save, everything people do to the files, and a `doctor` that explains and mends."""
+"""Edits by hand: every way editors save, everything people do to the files, and a `doctor` that explains and repairs."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_what_editors_leave_is_no_data_and_is_left_alone(store: MemoryStore) -> 
 # What people do to the files
 
 
-def mended(store: MemoryStore, *, deep: bool = True) -> list[Problem]:
+def repaired(store: MemoryStore, *, deep: bool = True) -> list[Problem]:
     """`doctor --fix`, after which a second one has nothing to do and changes nothing."""
     done = repair(store, examine(store, deep=deep), NOW)
     before = tracked(store.folder.root)
@@ -279,7 +279,7 @@ def test_a_folder_that_was_renamed(store: MemoryStore, tmp_path: Path) -> None:
         assert [memory.content for memory in renamed.all()] == contents
         [problem] = examine(renamed)
         assert str(problem) == "memory.json: `user_id` is alice, but the folder is called alicia"
-        mended(renamed)
+        repaired(renamed)
         assert json.loads(renamed.folder.memory_file.read_text())["user_id"] == "alicia"
 
 
@@ -313,7 +313,7 @@ def test_a_new_name_is_one_value_and_no_other_byte(style: str, last: bool, store
     whole = json.dumps(records | named if last else named | records, indent=3).encode() + b"\n"
     saved(store.folder.memory_file, STYLES[style](whole))
     before = store.folder.memory_file.read_bytes()
-    mended(store)
+    repaired(store)
     head, _, tail = before.rpartition(b'"bob"')
     assert store.folder.memory_file.read_bytes() == head + b'"alice"' + tail
     store.undo()
@@ -326,7 +326,7 @@ def test_a_session_that_was_renamed(store: MemoryStore) -> None:
     path.rename(store.folder.sessions / "chat.json")
     [problem] = examine(store)
     assert str(problem) == "sessions/chat.json: has the session 'talk', but the file is named chat (left unchanged)"
-    mended(store)
+    repaired(store)
     assert [message.text for message in store.sessions.conversation("chat").get()] == ["Good morning"]
     kept = backups.listed(store.folder)[-1] / "sessions/chat.json"
     assert json.loads(kept.read_text())["sessionId"] == "talk"
@@ -341,7 +341,7 @@ def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
     aside.rename(store.folder.sessions / "old.d")
     [problem] = examine(store)
     assert str(problem) == "sessions/old.d: was renamed: session talk refers to its contents"
-    mended(store)
+    repaired(store)
     assert store.sessions.read_offloaded(reference) == "a long output"
 
     store.sessions.conversation("main").add("Something else", now=NOW)
@@ -356,7 +356,7 @@ def test_a_reflection_that_was_deleted(store: MemoryStore) -> None:
     (store.folder.root / held.summary_md_ref).unlink()
     [problem] = examine(store)
     assert (problem.code, problem.line > 1) == (codes.MISSING_REFLECTION, True)
-    mended(store)
+    repaired(store)
     assert store.get(held.memory_id).summary_md_ref == ""
 
 
@@ -366,7 +366,7 @@ def test_a_reflection_that_was_renamed(store: MemoryStore) -> None:
     (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "climbs.md")
     [problem] = examine(store)
     assert (problem.path, problem.code) == ("reflections/climbs.md", codes.ORPHAN)
-    mended(store)
+    repaired(store)
     assert store.get(held.memory_id).summary_md_ref == "reflections/climbs.md"
     assert "old mill" in _body(store)
     store.undo(now=NOW)
@@ -376,7 +376,7 @@ def test_a_reflection_that_was_renamed(store: MemoryStore) -> None:
 def test_a_reflection_written_for_a_record_that_has_none(store: MemoryStore) -> None:
     tea = store.add("Alice drinks tea", now=NOW).memory
     saved(store.folder.reflections / "tea.md", f"---\nmemory_id: {tea.memory_id}\n---\n# Tea\n\nFrom the old mill.\n")
-    assert codes_of(mended(store)) == [codes.ORPHAN]
+    assert codes_of(repaired(store)) == [codes.ORPHAN]
     assert store.get(tea.memory_id).summary_md_ref == "reflections/tea.md"
 
 
@@ -398,14 +398,14 @@ def test_a_reflection_that_was_copied_is_told_and_left(store: MemoryStore) -> No
         ("reflections/copy.md", codes.WAITING),
         ("reflections/other.md", codes.WAITING),
     ]
-    mended(store)
+    repaired(store)
 
 
 @pytest.mark.parametrize("purged", [False, True])
 def test_a_copy_of_what_was_forgotten_is_told_and_left(
     purged: bool, store: MemoryStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It gets no record, for that would bring the memory back; and nothing claims that it was mended."""
+    """It gets no record, for that would bring the memory back; and nothing claims that it was repaired."""
     held = filled(store)
     data = (store.folder.root / held.summary_md_ref).read_bytes()
     (store.purge if purged else store.forget)([held.memory_id], now=NOW)
@@ -423,7 +423,7 @@ def test_a_reflection_written_from_nothing(store: MemoryStore) -> None:
     saved(path, "# Bees\r\n\r\nEvery nine days in May.\r\n")
     assert "nine days" in found(store, "nine days")
     assert codes_of(examine(store)) == [codes.ORPHAN]
-    mended(store)
+    repaired(store)
     [memory] = store.all()
     assert (memory.content, memory.summary_md_ref) == ("Bees", "reflections/deep/bees.md")
     assert (
@@ -477,7 +477,7 @@ def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
     assert told == [
         f"memory.json:{line}: the id climbing was {held.memory_id} before, and something still refers to the old one"
     ]
-    mended(store)
+    repaired(store)
     assert store.get(other.memory_id).supersedes == ("climbing",)
     assert store.get(over.memory.memory_id).sources == ("climbing", other.memory_id)
     assert store.engine.readable_reflection(store.get("climbing"))[0].memory_id == "climbing"
@@ -493,7 +493,7 @@ def test_a_reflection_that_names_another_record(store: MemoryStore) -> None:
     [problem] = examine(store)
     told = f"{held.summary_md_ref}: names {other.memory_id}, but {held.memory_id} refers to it"
     assert str(problem) == told
-    mended(store)
+    repaired(store)
     assert store.engine.readable_reflection(store.get(held.memory_id))[0].memory_id == held.memory_id
     assert path.exists()
 
@@ -503,7 +503,7 @@ def test_an_id_that_was_changed_by_hand_is_followed_by_what_the_log_knows(store:
     second = store.add("Alice drinks green tea", supersedes=(first.memory_id,), now=NOW).memory
     changed_file(store.folder.memory_file, f'"memory_id": "{first.memory_id}"', '"memory_id": "tea"')
     assert "still refers to the old one" in str(examine(store)[0])
-    mended(store)
+    repaired(store)
     assert store.get(second.memory_id).supersedes == ("tea",)
 
 
@@ -538,7 +538,7 @@ def test_an_id_that_two_may_have_had_is_told_and_left(store: MemoryStore) -> Non
     saved(store.folder.memory_file, text.replace(raw, twice))
     problems = examine(store)
     assert [problem.fix for problem in problems if problem.code in (codes.DANGLING, codes.CHANGED_ID)] == [""]
-    mended(store)
+    repaired(store)
     assert store.get(other.memory_id).supersedes == (held.memory_id,)
 
 
@@ -549,7 +549,7 @@ def test_an_id_that_was_emptied_is_written_again(written: str, store: MemoryStor
     changed_file(store.folder.memory_file, f'"memory_id": "{memory.memory_id}"', f'"memory_id": {written}')
     [problem] = examine(store)
     assert (problem.code, problem.line) == (codes.INCOMPLETE, 5)
-    mended(store)
+    repaired(store)
     [held] = store.all()
     assert json.loads(store.folder.memory_file.read_bytes())["memories"][0]["memory_id"] == held.memory_id
     assert held.metadata == {"memory_id": "of something else"}
@@ -568,7 +568,7 @@ def test_a_record_that_was_pasted(store: MemoryStore) -> None:
     assert told == [
         f"memory.json:{line}: {first.memory_id} occurs twice (first in line {lines[0]})" for line in lines[1:4]
     ]
-    mended(store)
+    repaired(store)
     contents = {memory.content: memory.memory_id for memory in store.all()}
     assert contents.keys() == {"Alice drinks tea", "Alice drinks coffee", "Alice drinks juice", "Alice keeps bees"}
     assert (contents["Alice drinks tea"], contents["Alice keeps bees"]) == (first.memory_id, second.memory_id)
@@ -599,7 +599,7 @@ def test_dates_in_other_forms_are_read_and_written_as_memctl_does(written: Any, 
     [problem] = examine(store)
     assert (problem.code, problem.line) == (codes.FORM, 5)
     assert f"created_at is written {written}, read as {FORMS[written]}" in problem.message
-    mended(store)
+    repaired(store)
     assert store.folder.memory_file.read_text() == text.replace(old, f'"created_at":   "{FORMS[written]}"')
     store.undo()
     assert store.folder.memory_file.read_text() == laid_out
@@ -617,7 +617,7 @@ def test_dates_that_cannot_be_read_are_explained_and_left(written: Any, store: M
     [problem] = examine(store)
     assert (problem.code, problem.line, problem.fix) == (codes.BAD_RECORD, 5, "")
     assert "created_at" in problem.message
-    assert mended(store) == []
+    assert repaired(store) == []
     assert store.folder.memory_file.read_bytes() == before
 
 
@@ -635,7 +635,7 @@ def test_a_written_date_is_read_as_it_was_meant(moment: datetime) -> None:
         assert times.end_of(text, NOW).date() == day.date()
 
 
-# Mending random mixtures
+# Repairing random mixtures
 
 
 def damages(rng: random.Random, store: MemoryStore) -> None:
@@ -715,7 +715,7 @@ def test_a_deleted_file_is_brought_back(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("seed", [*range(12), 150] if not TORTURE else range(200))
-def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: MemoryStore) -> None:
+def test_repairing_twice_changes_nothing_and_loses_nothing(seed: int, store: MemoryStore) -> None:
     rng = random.Random(seed)
     filled(store)
     for number in range(6):
@@ -724,7 +724,7 @@ def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: Memor
     damages(rng, store)
     before = store.folder.memory_file.read_bytes()
     words = {record["content"] for record, _ in elements(before)}
-    done = mended(store)
+    done = repaired(store)
     after = store.folder.memory_file.read_bytes()
     assert words <= {record["content"] for record, _ in elements(after)}, "a text is gone"
     assert len({r["memory_id"] for r, _ in elements(after) if _readable(r)}) == sum(
@@ -737,7 +737,7 @@ def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: Memor
             assert {memory.content for memory in backup.all()} <= words
             examine(backup)
     assert len(done) == len({str(problem) for problem in done})
-    count_cases("tests/failing/test_hand_edits.py::test_mending_twice_changes_nothing_and_loses_nothing", 1)
+    count_cases("tests/failing/test_hand_edits.py::test_repairing_twice_changes_nothing_and_loses_nothing", 1)
 
 
 def _readable(record: Mapping[str, Any]) -> bool:
@@ -748,7 +748,7 @@ def _readable(record: Mapping[str, Any]) -> bool:
     return True
 
 
-def test_what_cannot_be_read_is_not_mended_around(store: MemoryStore) -> None:
+def test_what_cannot_be_read_is_left_alone(store: MemoryStore) -> None:
     store.add("Alice drinks tea", now=NOW)
     saved(store.folder.memory_file, store.folder.memory_file.read_bytes()[:-5])
     before = tracked(store.folder.root)
@@ -756,8 +756,8 @@ def test_what_cannot_be_read_is_not_mended_around(store: MemoryStore) -> None:
     assert tracked(store.folder.root) == before
 
 
-def test_what_looks_like_an_accident_is_not_mended_around(store: MemoryStore) -> None:
-    """Most records are gone, and of those that are left one could be mended: first somebody has to say what is right."""
+def test_what_looks_like_an_accident_is_left_alone(store: MemoryStore) -> None:
+    """Most records are gone, and of those that are left one could be repaired: first somebody has to say what is right."""
     store.add_many([Memory("", f"Thing {number}") for number in range(40)], now=NOW)
     saved(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
     before = tracked(store.folder.root)
@@ -777,7 +777,7 @@ def test_of_old_backups_a_few_stay(store: MemoryStore) -> None:
 
 def test_a_purge_takes_the_backups_too(store: MemoryStore) -> None:
     saved(store.folder.memory_file, '{"memories": [{"content": "swordfish", "created_at": "1.6.2025"}]}')
-    mended(store)
+    repaired(store)
     [memory] = store.all()
     assert main(["--store", str(store.folder.root.parent), "forget", memory.memory_id, "--purge", "--yes"]) == 0
     assert [p for p in store.folder.root.rglob("*") if p.is_file() and b"swordfish" in p.read_bytes()] == []

@@ -819,7 +819,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: len(self.singles) == len(self.world.records) > 0)
     @rule(at=picks, wrong=st.sampled_from(NO_WORDS))
-    def spoil_a_record_and_mend_it(self, at: int, wrong: tuple[str, Any]) -> None:
+    def spoil_a_record_and_repair_it(self, at: int, wrong: tuple[str, Any]) -> None:
         """Meanwhile it is not there, is named with its fault, and the others are as they were."""
         path, (field, value) = self.folder / "memory.json", wrong
         good = path.read_bytes()
@@ -881,7 +881,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.by_hand("memory.json", json.dumps(whole, ensure_ascii=False, indent=1))
 
     @rule()
-    def break_and_mend(self) -> None:
+    def break_and_repair(self) -> None:
         """While the file cannot be read, answers come from the index, nothing is written, and it keeps its bytes."""
         path = self.folder / "memory.json"
         good = path.read_bytes()

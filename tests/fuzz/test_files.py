@@ -168,7 +168,7 @@ def test_a_folder_that_is_none(place: str, kind: str, world: World) -> None:
 
 @settings(max_examples=2000 if TORTURE else sampled(15), phases=GENERATE)
 @given(seed=st.integers(0, 2**40))
-def test_spoilt_twice_mended_twice(seed: int, world: World) -> None:
+def test_spoilt_twice_repaired_twice(seed: int, world: World) -> None:
     """`doctor --fix` ends, and what it repaired stays repaired; what it cannot repair it leaves to the byte."""
     dice = Random(seed)
     world.restore()

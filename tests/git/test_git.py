@@ -399,10 +399,10 @@ def test_markers_within_markers_are_settled(tmp_path: Path) -> None:
 def test_what_a_person_did_between_the_markers_counts(tmp_path: Path) -> None:
     laptop, _ = marked(tmp_path)
     text = laptop.memory_file.read_text("utf-8")
-    laptop.memory_file.write_text(text.replace("Mate only here", "Mate, mended by hand"), "utf-8")
+    laptop.memory_file.write_text(text.replace("Mate only here", "Mate, repaired by hand"), "utf-8")
     memctl(laptop.root, "git", "settle")
 
-    assert "Mate, mended by hand" in texts(laptop)
+    assert "Mate, repaired by hand" in texts(laptop)
 
 
 # Setting up

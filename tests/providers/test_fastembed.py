@@ -300,7 +300,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 class TestOffline:
     @pytest.mark.parametrize("case", OFFLINE_CASES)
-    def test_says_what_is_wrong_and_which_command_mends_it(self, offline: dict[str, Any], case: str) -> None:
+    def test_says_what_is_wrong_and_which_command_repairs_it(self, offline: dict[str, Any], case: str) -> None:
         message, name = OFFLINE_CASES[case]
         assert offline[case]["error"] == "provider"
         assert message in offline[case]["message"]
@@ -384,7 +384,7 @@ def install_scene(root: Path) -> dict[str, Any]:
         network.write_bytes(network.read_bytes()[:5000])
         seen["damaged"] = failure(OFFERED, cache)
         FAMILY.install(OFFERED, cache)
-        seen["mended"] = [FastembedEmbedder(OFFERED, cache_dir=cache).identity]
+        seen["repaired"] = [FastembedEmbedder(OFFERED, cache_dir=cache).identity]
     shutil.rmtree(cache / "installed")
     seen["adopted"] = [FAMILY.install(OFFERED, cache) == folder, installed(OFFERED, cache)]
     network.write_bytes(bytes(network.stat().st_size))
@@ -419,7 +419,7 @@ class TestInstall:
     def test_a_damaged_file_is_named_and_fetched_anew(self, seen: dict[str, Any]) -> None:
         assert seen["damaged"]["message"].endswith(": model.onnx")
         assert f"memctl model install fastembed:{OFFERED}" in seen["damaged"]["hint"]
-        assert seen["mended"] == [seen["installed"][0]]
+        assert seen["repaired"] == [seen["installed"][0]]
 
     def test_adopts_a_download_of_fastembed_without_the_network(self, seen: dict[str, Any]) -> None:
         assert seen["adopted"] == [True, True]

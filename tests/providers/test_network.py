@@ -22,7 +22,7 @@ from conftest import PATIENCE
 from memctl import open_store
 from memctl.context import tokens
 from memctl.errors import ProviderError, UntrustedError
-from memctl.providers import http as providers_http
+from memctl.providers import addresses
 from memctl.providers.llm import OpenAILLM
 from memctl.providers.openai import OpenAIEmbedder
 from memctl.providers.rerank import ServerReranker
@@ -242,7 +242,7 @@ def test_a_resolver_is_not_asked_for_localhost(ask: Ask, server: Heard, monkeypa
     "address", ["http://127.0.0.999/v1", "http://127.1.2", "http://127.00000.0.1", "http://1.2.3.4"]
 )
 def test_a_number_that_is_no_address_of_this_machine(address: str) -> None:
-    assert not providers_http.is_local(address)
+    assert not addresses.is_local(address)
 
 
 # Redirects

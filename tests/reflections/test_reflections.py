@@ -242,7 +242,7 @@ def test_deep_nesting_is_refused(shape: str, depth: int) -> None:
 
 @pytest.mark.parametrize("name", [n for n in BROKEN if n not in ("conflict markers",)])
 def test_the_store_reads_around_a_broken_reflection(name: str, store: MemoryStore) -> None:
-    """Reported, never changed, and everything else goes on; mended, it is read again."""
+    """Reported, never changed, and everything else goes on; repaired, it is read again."""
     memory = store.add("Alice likes tea.", detail="# Tea\n\nFrom Darjeeling.").memory
     path = store.folder.root / store.get(memory.memory_id).summary_md_ref
     good, broken = path.read_bytes(), BROKEN[name][0].encode()

@@ -39,7 +39,7 @@ class Step:
 
 
 def _by_hand(alice: Path) -> None:
-    """What `doctor --fix` mends: a reflection without a record, a record without a date, a file others can read."""
+    """What `doctor --fix` repairs: a reflection without a record, a record without a date, a file others can read."""
     (alice / "reflections" / "by-hand.md").write_text("# By hand\n\nWords.\n")
     file = alice / "memory.json"
     whole = json.loads(file.read_text())

@@ -29,7 +29,7 @@ from memctl.doctor.codes import LOCKED
 from memctl.doctor.examining import examine
 from memctl.errors import LockedError, StorageError
 from memctl.storage.files import lock, sessions
-from memctl.storage.files.lock import Holder
+from memctl.storage.files.lock_holder import Holder, boot_id
 
 DEATHS = 200 if TORTURE else 5
 ELSEWHERE = Holder(4242, "other-host", "memctl", "2026-11-21T09:00:00Z", "another-boot", "77")
@@ -94,7 +94,7 @@ def test_dead_holders(root: Path, store: MemoryStore) -> None:
 def test_the_number_of_a_dead_holder_is_used_again(store: MemoryStore) -> None:
     """Its note names a process that has nothing to do with it: that one is not blamed, and nobody is told to stop it."""
     path = store.folder.lock
-    innocent = Holder(os.getpid(), os.uname().nodename, "memctl", "2026-01-01T00:00:00Z", lock.boot_id(), "1")
+    innocent = Holder(os.getpid(), os.uname().nodename, "memctl", "2026-01-01T00:00:00Z", boot_id(), "1")
     assert innocent.gone
     sign(path, innocent)
     store.add("Nobody holds it")
@@ -225,7 +225,7 @@ def test_the_other_machine_is_gone(shared: None, store: MemoryStore) -> None:
 
 def test_who_counts_as_another_machine(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a disk of one's own, and from a container on the same system, the lock itself tells; a restart left its note."""
-    path, boot, host = store.folder.lock, lock.boot_id(), os.uname().nodename
+    path, boot, host = store.folder.lock, boot_id(), os.uname().nodename
     sign(path, ELSEWHERE)
     store.add("On a disk of this machine nobody else can hold it")
     monkeypatch.setattr(lock, "file_system", lambda path: "nfs4")

@@ -187,7 +187,7 @@ def test_nothing_secret_reaches_a_file(store: MemoryStore) -> None:
 
 @given(arguments, arguments, st.dictionaries(names, json_values, max_size=3))
 @cases(300)
-def test_a_fix_mends_the_call_it_was_learned_from(
+def test_a_fix_repairs_the_call_it_was_learned_from(
     original: dict[str, Any], fixed: dict[str, Any], context: dict[str, Any]
 ) -> None:
     assume("=" not in json.dumps([original, fixed]) and ":" not in "".join(_texts([original, fixed])))
@@ -1166,7 +1166,7 @@ def test_a_model_s_fix_is_learned_with_its_reasons(store: MemoryStore) -> None:
     assert "of the context, see inputs" in reflection.body
 
 
-def test_coroutines_are_mended_too(store: MemoryStore) -> None:
+def test_coroutines_are_repaired_too(store: MemoryStore) -> None:
     tools = Tools()
 
     async def search(**given_: Any) -> str:
@@ -1184,14 +1184,14 @@ def test_coroutines_are_mended_too(store: MemoryStore) -> None:
     assert [found.successes for found in store.strategies.all()] == [1]
 
 
-def test_only_what_is_sure_is_mended_before_the_call(store: MemoryStore) -> None:
+def test_only_what_is_sure_is_repaired_before_the_call(store: MemoryStore) -> None:
     store.strategies.record(
         "read", "UnicodeDecodeError", original={"encoding": "utf-8"}, fixed={"encoding": "gb18030"}, now=NOW
     )
     assert Recovery(store, prevent=True).run(lambda encoding: encoding, {"encoding": "utf-8"}, tool="read") == "utf-8"
 
 
-def test_a_mend_before_the_call_that_fails_counts_against_the_strategy(store: MemoryStore) -> None:
+def test_a_repair_before_the_call_that_fails_counts_against_the_strategy(store: MemoryStore) -> None:
     store.strategies.record(
         "search", "ValueError", message=EMPTY_QUERY, original={"query": ""}, fixed={"query": 0}, now=NOW
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from cli.answering import program
-from conftest import write_by_hand
+from conftest import THOROUGH, write_by_hand
 
 from memctl import MemoryStore
 from memctl.core.models import Filters, Memory
@@ -112,13 +112,22 @@ def test_the_address_of_a_file_says_what_is_in_it(visitor: Visitor) -> None:
         assert path.endswith(f"?{digest}")
 
 
-@both
-@pytest.mark.parametrize("user", ["alice", "xiaolin"])
-def test_every_link_leads_to_a_page(user: str, visit: Callable[..., Visitor]) -> None:
-    pages = reachable(visit(user=user).enter())
+@pytest.mark.parametrize(
+    ("user", "place"), [("alice", "folder"), ("xiaolin", "folder"), ("alice", "postgres")], indirect=["place"]
+)
+def test_every_link_leads_to_a_page(
+    user: str, visit: Callable[..., Visitor], sample: Callable[..., MemoryStore]
+) -> None:
+    visitor = visit(user=user).enter()
+    pages = reachable(visitor)
     assert len(pages) > 60
     assert any(path.startswith("/edit/") for path in pages)
     assert any(path.startswith("/conversations/run_") for path in pages)
+    visitor.page("/search?q=nuts")
+    visitor.page("/context?q=nuts")
+    store = sample(user)
+    assert store.engine.storage.receipts.newest(5) == [], "looking writes nothing"
+    assert store.history.operations() == []
 
 
 @both
@@ -212,15 +221,6 @@ def test_answers_that_held_a_memory_are_listed(visitor: Visitor, alice: MemorySt
 
 
 @both
-def test_looking_writes_nothing(visitor: Visitor, alice: MemoryStore) -> None:
-    reachable(visitor, 5)
-    visitor.page("/search?q=nuts")
-    visitor.page("/context?q=nuts")
-    assert alice.engine.storage.receipts.newest(5) == []
-    assert alice.history.operations() == []
-
-
-@both
 def test_what_is_not_there(visitor: Visitor) -> None:
     for path in ("/memory/mem_20990101_000000000000", "/conversations/run_none", "/message/msg_none", "/nowhere",
                  "/reflections/none.md", "/knowledge/none.md", "/history/op_none", "/edit/none"):  # fmt: skip
@@ -253,17 +253,17 @@ def test_nothing_hostile_runs(visit: Callable[..., Visitor], opener: Callable[..
     assert "evil.example/x.png" not in "".join(re.findall(r"<img[^>]*>", "".join(pages.values())))
 
 
-def test_a_memory_of_ten_megabytes_is_shown_in_part(
+def test_a_memory_of_megabytes_is_shown_in_part(
     visit: Callable[..., Visitor], opener: Callable[..., MemoryStore]
 ) -> None:
-    store = opener()
-    record = {"memory_id": "long", "content": "A very long story. " + "word " * 2_000_000}
+    store, size = opener(), 10_000_000 if THOROUGH else 1_000_000
+    record = {"memory_id": "long", "content": "A very long story. " + "word " * (size // 5)}
     write_by_hand(store.folder.memory_file, json.dumps([record]))  # `add` would compare it with others for seconds
     visitor = visit(store).enter()
     for path in ("/", "/search", "/search?q=story", "/memory/long"):
         assert len(visitor.page(path)) < 200_000, path
     assert "A very long <mark>story</mark>" in visitor.page("/search?q=story")
-    assert len(visitor.page("/memory/long?whole=1")) > 10_000_000
+    assert len(visitor.page("/memory/long?whole=1")) > size
     assert visitor.get("/edit/long").status_code == 400
 
 

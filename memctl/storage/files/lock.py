@@ -12,19 +12,15 @@ import fcntl
 import json
 import os
 import re
-import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from functools import cache
+from dataclasses import asdict
 from pathlib import Path
 
-from memctl.core import times
 from memctl.errors import LockedError, StorageError, quoted
 from memctl.storage.files import atomic, opening
+from memctl.storage.files.lock_holder import Holder, this_process
 
 _PAUSE_SECONDS = 0.005
 """About the pause of a busy writer between two changes; with a longer one, other processes would never get the lock."""
@@ -40,49 +36,6 @@ _SHARED = {
     "lustre", "afs", "gfs2", "ocfs2",
 }  # fmt: skip
 """File systems that other machines may write to at the same time; those of user space (`fuse.…`) may be, too."""
-
-
-@dataclass(frozen=True)
-class Holder:
-    """The holder of a lock, as its note says.
-
-    Args:
-        since: RFC 3339, by the holder's clock.
-        boot: identifies the system's current run; empty if unknown.
-        start: when the process started, in the system's ticks; a later process with the same number has another value.
-    """
-
-    pid: int
-    host: str
-    command: str
-    since: str
-    boot: str = ""
-    start: str = ""
-
-    @property
-    def elsewhere(self) -> bool:
-        """Whether the holder is on another machine. Containers on one machine share its system, which knows all their
-        locks."""
-        return self.host != socket.gethostname() and (not self.boot or self.boot != boot_id())
-
-    @property
-    def known_here(self) -> bool:
-        """Whether the process can be looked up by its number."""
-        return self.host == socket.gethostname() and self.boot == boot_id()
-
-    @property
-    def gone(self) -> bool:
-        """Whether the process is known to have ended: its number is unused, or belongs to a later process."""
-        state, start = _process(self.pid)
-        return self.known_here and (not state or bool(self.start and start and start != self.start))
-
-    @property
-    def stopped(self) -> bool:
-        return self.known_here and not self.gone and _process(self.pid)[0] in ("T", "t")
-
-    def __str__(self) -> str:
-        state = ", which is stopped" if self.stopped else ""
-        return f"{self.command} (process {self.pid} on {self.host}{state}) since {self.since}"
 
 
 @contextmanager
@@ -195,11 +148,7 @@ def _holder_elsewhere(handle: int, path: Path) -> Holder | None:
 
 def _sign(handle: int) -> None:
     """Write a note that names this process, for the message that others get."""
-    command = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-    since = times.to_text(datetime.now(UTC).replace(microsecond=0))  # the real time, even if MEMCTL_NOW is set
-    pid = os.getpid()
-    holder = Holder(pid, socket.gethostname(), command[:200], since, boot_id(), _process(pid)[1])
-    note = json.dumps(asdict(holder)).encode()
+    note = json.dumps(asdict(this_process())).encode()
     with suppress(OSError):  # a full disk must not prevent locking
         os.ftruncate(handle, os.pwrite(handle, note, 0))
 
@@ -267,30 +216,7 @@ def examine(path: Path) -> str:
         os.close(handle)
 
 
-# The system
-
-
-@cache
-def boot_id() -> str:
-    """Identifies this run of the system; empty if unknown."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _process(pid: int) -> tuple[str, str]:
-    """A process's state (one letter, such as T for stopped) and start; the state is empty if it does not exist."""
-    with suppress(OSError, IndexError):
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        return fields[0], fields[19]
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return "", ""
-    except (OSError, OverflowError):  # another user's process
-        pass
-    return "?", ""
+# The file system
 
 
 def is_shared(path: Path) -> bool:

@@ -25,7 +25,7 @@ PATIENCE = 0.03
 
 
 @dataclass(frozen=True)
-class Asked:
+class PageRequest:
     """One request: for which page, with what, about which memories.
 
     Args:
@@ -108,7 +108,7 @@ class Page:
 
     path: str
     template: str
-    values: Callable[[Asked], Mapping[str, Any] | Done]
+    values: Callable[[PageRequest], Mapping[str, Any] | Done]
     name: str = ""
     present: bool = False
 
@@ -122,11 +122,11 @@ class Done:
 
     Args:
         where: the address to go to.
-        said: a sentence where nothing was changed.
+        notice: a sentence where nothing was changed.
     """
 
     where: str
-    said: str = ""
+    notice: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Action:
     """What a form does. Its path is `/do/NAME`."""
 
     name: str
-    act: Callable[[Asked, Form], Done | Shown]
+    act: Callable[[PageRequest, Form], Done | Shown]
 
 
 def address(path: str, **params: str | int | Sequence[str] | None) -> str:
