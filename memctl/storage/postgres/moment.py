@@ -53,7 +53,8 @@ class Moment:
     def note(self, n: int, beside: Sequence[Any]) -> None:
         """Note the columns that were read along for an entry."""
         *origin, value = beside
-        self._origins[n] = _origin(*origin)
+        if n not in self._origins:
+            self._origins[n] = _origin(*origin)
         if self.vector:
             self._cosines[n] = value
 
