@@ -6,6 +6,7 @@ from memctl.core.models import DOCUMENTS, MESSAGES, Filters
 from memctl.storage.entries.scoring import EXACT_SCAN_LIMIT, sketches_for
 from memctl.storage.entries.vectors import Packed
 from memctl.storage.ports.search import Scored
+from memctl.storage.postgres import small
 from memctl.storage.postgres.conditions import Arguments, Where
 from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key, cosine
 from memctl.storage.postgres.state import PARTS
@@ -18,6 +19,8 @@ def nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Sc
     if not packed.vector:
         return []
     moment.expect(packed)
+    if moment.knows(key := small.vectors_of(moment, where.anywhere)):
+        return moment.scored(key, list, where.filters.only)[:limit]
     if moment.state.vectors <= EXACT_SCAN_LIMIT:
         return _exactly(moment, packed, where, limit)
     among_all = sketches_for(limit) >= moment.state.vectors
@@ -61,6 +64,7 @@ def _of_each_part(moment: Moment, packed: Packed, where: Where, limit: int) -> l
 def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
     """Of the entries with the nearest sketches, whatever their part, those that pass the filter."""
     part, anywhere = where.filters.only, where.anywhere
+    most = "ALL" if part else limit
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user, sketch(packed.sketch))
@@ -68,7 +72,8 @@ def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> 
             SELECT v.n, {cosine(packed, argument)} AS score FROM (
                 SELECT n FROM sketches s WHERE s.user_id = $1 {_by_distance(moment, packed, sketches_for(limit))}) near
             {by_key("vectors", "v", "near.n")} ORDER BY score DESC, v.n) v
-        {by_key("entries", "e", "v.n")} WHERE {anywhere.sql(argument)} ORDER BY v.score DESC, v.n LIMIT {"ALL" if part else limit}"""
+        {by_key("entries", "e", "v.n")} WHERE {anywhere.sql(argument)}
+        ORDER BY v.score DESC, v.n LIMIT {most}"""
         return moment.db.rows(sql, *argument.values)
 
     return moment.scored(("sketches", packed.vector, anywhere, limit, not part), read, part)

@@ -9,6 +9,7 @@ from math import log
 from memctl.core.models import MEMORIES
 from memctl.storage.entries.scoring import MANY, OVERFETCH, choosing
 from memctl.storage.ports.search import Scored
+from memctl.storage.postgres import small
 from memctl.storage.postgres.conditions import Arguments, Where
 from memctl.storage.postgres.escaping import escaped, numbers, texts
 from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key
@@ -87,6 +88,8 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
     """Entries that hold any of the terms, best first."""
     if not question.counts:
         return []
+    if small.is_small(moment):
+        return _of_small(moment, question, where)[:limit]
     if question.few:
         return _of_few(moment, question, where, limit)
     if question.many and not where.is_inactive:
@@ -117,6 +120,17 @@ def _scored(question: Question, argument: Arguments, weights: Iterable[float] = 
         given |= {"weights": f", {argument(numbers(weights))}::float8[]", "name": ", weight"}
         given["weight"] = ", sum(q.weight) AS weight"
     return _SCORED.format(**given)
+
+
+def _of_small(moment: Moment, question: Question, where: Where) -> list[Scored]:
+    """Where all of a user is read at once."""
+    anywhere = where.anywhere
+
+    def read() -> list[Row]:
+        argument = Arguments(moment.db.user)
+        return small.read(moment, _scored(question, argument), argument, anywhere)
+
+    return moment.scored(("all by words", tuple(question.counts), anywhere), read, where.filters.only)
 
 
 def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
