@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, wraps
@@ -180,6 +181,16 @@ class Engine:
     def refresh(self, *, vectors: bool = False) -> SyncReport:
         """See `Storage.refresh`."""
         return self.storage.refresh(vectors=vectors)
+
+    def refreshed(self, *, vectors: bool = False, waits: bool = False) -> AbstractContextManager[SyncReport]:
+        """See `Storage.refreshed`.
+
+        Args:
+            waits: a model is called inside, so that later reads may see a later state.
+        """
+        if waits or (self.embedder and self.embedder.slow):
+            return nullcontext(self.refresh(vectors=vectors))
+        return self.storage.refreshed(vectors=vectors)
 
     def new_id(self, created: datetime) -> str:
         """A new id for a memory of that time."""

@@ -60,8 +60,9 @@ class QueryEngine(Engine):
         query = question if isinstance(question, Query) else Query(question, **options)
         now = now or times.utc_now()
         then = query.filters.as_of or now
-        report = self.refresh(vectors=True)
-        answer, reranked, problem = self.answered(query, self.search, self.ready_embedder(), then)
+        reranks = (query.rerank or self.reranker_for(QUERY)) != NONE
+        with self.refreshed(vectors=True, waits=reranks) as report:
+            answer, reranked, problem = self.answered(query, self.search, self.ready_embedder(), then)
         degraded = tuple(note for note in (self.embedder_problem, self.unready(), answer.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")

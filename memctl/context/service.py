@@ -28,7 +28,7 @@ from memctl.core.models import (
 from memctl.core.plain_json import dumped
 from memctl.engine import retried
 from memctl.errors import UsageError
-from memctl.querying import QueryEngine
+from memctl.querying import NONE, QueryEngine
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank
 from memctl.retrieval.answer import Answer, Evidence
@@ -127,13 +127,14 @@ class Contexts:
             messages, task_state = Sessions(engine).conversation(session).openai(), Tasks(engine).text(session)
         counter = tokens.load(tokenizer or engine.settings.tokenizer)
         room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
-        recalled = self._recalled(question if recall else "", messages, now, room)
         asks = bool(recall and question.strip())
-        opened = not asks or self._opens(recalled.evidence, gate)
         pieces = [Piece(TASK, "task", "", task_state, 1.0, "the current task", MUST)] if task_state.strip() else []
-        if recall:
-            with engine.search.snapshot():
-                pieces += Pieces(engine, question, now).chosen(recalled.evidence, opened, counter.count)
+        with engine.refreshed(waits=asks and engine.reranker_for(CONTEXT) != NONE):
+            recalled = self._recalled(question if recall else "", messages, now, room)
+            opened = not asks or self._opens(recalled.evidence, gate)
+            if recall:
+                with engine.search.snapshot():
+                    pieces += Pieces(engine, question, now).chosen(recalled.evidence, opened, counter.count)
         pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         schemas = counter.count(dumped(tools)) if tools else 0
@@ -194,7 +195,6 @@ class Contexts:
 
     def _recalled(self, question: str, messages: Sequence[Mapping[str, Any]], now: datetime, room: int) -> _Recalled:
         store = self._engine
-        store.refresh()
         embedder = store.ready_embedder()
         degraded = [note for note in (store.embedder_problem, store.unready()) if note]
         if not question.strip():

@@ -192,6 +192,10 @@ class FolderStorage:
             self.report = SyncReport(notes=(problem.message,), blocked=problem)
             return self.report
 
+    @contextmanager
+    def refreshed(self, *, vectors: bool = False) -> Iterator[SyncReport]:
+        yield self.refresh(vectors=vectors)
+
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
     ) -> SyncReport:

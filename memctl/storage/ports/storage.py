@@ -189,6 +189,10 @@ class Storage(Protocol):
             vectors: also compute missing vectors, only a few if the model is slow.
         """
 
+    def refreshed(self, *, vectors: bool = False) -> AbstractContextManager[SyncReport]:
+        """Like `refresh`, for short reads right after it: where that saves time, they see the state that it saw.
+        Nothing inside may write, or wait for a model."""
+
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
     ) -> SyncReport:

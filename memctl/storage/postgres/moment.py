@@ -8,6 +8,7 @@ from typing import Any
 
 from memctl.core.models import DOCUMENTS
 from memctl.storage.entries.decoding import part_of
+from memctl.storage.entries.rows import Row as Match
 from memctl.storage.entries.vectors import Packed
 from memctl.storage.ports.search import Origin, Scored
 from memctl.storage.postgres.conditions import Arguments
@@ -27,11 +28,13 @@ class Moment:
 
     Attributes:
         vector: of the question, as soon as it is known; its cosines are read along with other columns.
+        matches: entries that were read with their bytes, by key.
     """
 
     def __init__(self, db: Database, state: State) -> None:
         self.db, self.state = db, state
         self.vector: Packed | None = None
+        self.matches: dict[int, Match] = {}
         self._rows: dict[object, list[Row]] = {}
         self._origins: dict[int, Origin] = {}
         self._cosines: dict[int, float | None] = {}
@@ -53,13 +56,20 @@ class Moment:
     def note(self, n: int, beside: Sequence[Any]) -> None:
         """Note the columns that were read along for an entry."""
         *origin, value = beside
-        self._origins[n] = _origin(*origin)
+        if n not in self._origins:
+            self._origins[n] = _origin(*origin)
         if self.vector:
             self._cosines[n] = value
 
     def knows(self, key: object) -> bool:
         """Whether what has this key was read."""
         return key in self._rows
+
+    def put(self, key: object, rows: list[Row]) -> None:
+        """Note the rows that `scored` gives for this key."""
+        self._rows[key] = rows
+        for n, _, _, *beside in rows:
+            self.note(n, beside)
 
     def scored(self, key: object, read: Callable[[], list[Row]], part: str = "") -> list[Scored]:
         """Entries with scores, of one part or of all: read once, whatever part is asked for next.
@@ -68,9 +78,7 @@ class Moment:
             read: rows of a key, a score, a part, and the columns read along.
         """
         if key not in self._rows:
-            self._rows[key] = read()
-            for n, _, _, *beside in self._rows[key]:
-                self.note(n, beside)
+            self.put(key, read())
         return [Scored(row[0], row[1]) for row in self._rows[key] if not part or row[2] == PARTS[part]]
 
     def origins(self, keys: Iterable[int]) -> dict[int, Origin]:

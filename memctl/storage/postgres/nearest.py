@@ -6,6 +6,7 @@ from memctl.core.models import DOCUMENTS, MESSAGES, Filters
 from memctl.storage.entries.scoring import EXACT_SCAN_LIMIT, sketches_for
 from memctl.storage.entries.vectors import Packed
 from memctl.storage.ports.search import Scored
+from memctl.storage.postgres import small
 from memctl.storage.postgres.conditions import Arguments, Where
 from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key, cosine
 from memctl.storage.postgres.state import PARTS
@@ -18,6 +19,8 @@ def nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Sc
     if not packed.vector:
         return []
     moment.expect(packed)
+    if moment.knows(key := small.vectors_of(moment, where.anywhere)):
+        return moment.scored(key, list, where.filters.only)[:limit]
     if moment.state.vectors <= EXACT_SCAN_LIMIT:
         return _exactly(moment, packed, where, limit)
     among_all = sketches_for(limit) >= moment.state.vectors
@@ -40,9 +43,10 @@ def _exactly(moment: Moment, packed: Packed, where: Where, limit: int) -> list[S
 
 def _of_all(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Row]:
     argument = Arguments(moment.db.user)
-    sql = f"""SELECT v.n, {cosine(packed, argument)} AS score, v.part, {moment.columns(argument)} FROM vectors v
-    {by_key("entries", "e", "v.n")}
-    WHERE v.user_id = $1 AND v.vector IS NOT NULL AND {where.sql(argument)} ORDER BY score DESC, v.n LIMIT {limit}"""
+    sql = f"""SELECT e.n, v.score, e.part, {ORIGIN}, v.score FROM (
+        SELECT v.n, {cosine(packed, argument)} AS score FROM vectors v
+        WHERE v.user_id = $1 AND v.vector IS NOT NULL ORDER BY score DESC, v.n) v
+    {by_key("entries", "e", "v.n")} WHERE {where.sql(argument)} ORDER BY v.score DESC, v.n LIMIT {limit}"""
     return moment.db.rows(sql, *argument.values)
 
 
@@ -59,17 +63,20 @@ def _of_each_part(moment: Moment, packed: Packed, where: Where, limit: int) -> l
 
 def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
     """Of the entries with the nearest sketches, whatever their part, those that pass the filter."""
-    anywhere = where.anywhere
+    part, anywhere = where.filters.only, where.anywhere
+    most = "ALL" if part else limit
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user, sketch(packed.sketch))
-        sql = f"""SELECT v.n, {cosine(packed, argument)} AS score, e.part, {moment.columns(argument)} FROM (
-            SELECT n FROM sketches s WHERE s.user_id = $1 {_by_distance(moment, packed, sketches_for(limit))}) near
-        {by_key("vectors", "v", "near.n")} {by_key("entries", "e", "near.n")}
-        WHERE {anywhere.sql(argument)} ORDER BY score DESC, v.n"""
+        sql = f"""SELECT e.n, v.score, e.part, {ORIGIN}, v.score FROM (
+            SELECT v.n, {cosine(packed, argument)} AS score FROM (
+                SELECT n FROM sketches s WHERE s.user_id = $1 {_by_distance(moment, packed, sketches_for(limit))}) near
+            {by_key("vectors", "v", "near.n")} ORDER BY score DESC, v.n) v
+        {by_key("entries", "e", "v.n")} WHERE {anywhere.sql(argument)}
+        ORDER BY v.score DESC, v.n LIMIT {most}"""
         return moment.db.rows(sql, *argument.values)
 
-    return moment.scored(("sketches", packed.vector, anywhere, limit), read, where.filters.only)
+    return moment.scored(("sketches", packed.vector, anywhere, limit, not part), read, part)
 
 
 def _by_distance(moment: Moment, packed: Packed, count: int) -> str:
@@ -90,11 +97,12 @@ def _by_sketch(moment: Moment, packed: Packed, where: Where, limit: int) -> list
             join, condition = "", f"s.part = {PARTS[where.filters.only]}"
         else:
             condition = where.sql(argument)
-        sql = f"""SELECT v.n, {cosine(packed, argument)} AS score, v.part, {moment.columns(argument)} FROM (
-            SELECT s.n FROM sketches s {join} WHERE s.user_id = $1 AND {condition}
-            ORDER BY s.sketch <~> $2::varbit, s.n LIMIT {sketches_for(limit)}) near
-        {by_key("vectors", "v", "near.n")} {by_key("entries", "e", "near.n")}
-        ORDER BY score DESC, v.n LIMIT {limit}"""
+        sql = f"""SELECT e.n, v.score, e.part, {ORIGIN}, v.score FROM (
+            SELECT v.n, {cosine(packed, argument)} AS score FROM (
+                SELECT s.n FROM sketches s {join} WHERE s.user_id = $1 AND {condition}
+                ORDER BY s.sketch <~> $2::varbit, s.n LIMIT {sketches_for(limit)}) near
+            {by_key("vectors", "v", "near.n")} ORDER BY score DESC, v.n LIMIT {limit}) v
+        {by_key("entries", "e", "v.n")} ORDER BY v.score DESC, v.n"""
         return moment.db.rows(sql, *argument.values)
 
     return moment.scored(("sketches of a part", packed.vector, where, limit), read)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
-from memctl.core.models import Filters
+from memctl.core.models import MESSAGES, Filters
 from memctl.storage.entries.rows import Row
 from memctl.storage.entries.scoring import MOST_WORDS, SMALL_PART, rarest_words
 from memctl.storage.entries.vectors import packed_question
@@ -16,7 +16,7 @@ from memctl.storage.ports.search import SORTED, Match, Neighbours, Origin, Score
 from memctl.storage.postgres import nearest, words
 from memctl.storage.postgres import state as states
 from memctl.storage.postgres.conditions import Arguments, Where
-from memctl.storage.postgres.derived import FOUND, FROM, row_of
+from memctl.storage.postgres.derived import FOUND, row_of
 from memctl.storage.postgres.escaping import numbers, restored, texts
 from memctl.storage.postgres.moment import Moment
 from memctl.storage.postgres.state import State
@@ -54,11 +54,13 @@ class PostgresSearch:
     # Looking up
 
     def _rows(self, condition: str, *arguments: Any, order: str = "e.n") -> list[Row]:
-        sql = f"SELECT {FOUND} FROM {FROM} WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
+        sql = f"SELECT {FOUND} FROM entries e WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
         return [row_of(found) for found in self._db.rows(sql, self._db.user, *arguments)]
 
     def matches(self, keys: Sequence[int]) -> list[Row]:
-        by_key = {row.key: row for row in self._rows("e.n = ANY($2::int[])", numbers(keys))} if keys else {}
+        by_key = self._now().matches if self._db.in_transaction else {}
+        if missing := [key for key in keys if key not in by_key]:
+            by_key = by_key | {row.key: row for row in self._rows("e.n = ANY($2::int[])", numbers(missing))}
         return [by_key[key] for key in keys if key in by_key]
 
     def matching(self, filters: Filters, now: datetime) -> list[Row]:
@@ -108,6 +110,8 @@ class PostgresSearch:
         return {restored(path): count for path, count in self._db.rows(sql, self._db.user)}
 
     def mean_message_size(self, most: int, sample: int = 50) -> int:
+        if not self.has(MESSAGES):
+            return 0
         sampled = self._rows("e.part = 2", order=f"e.ref LIMIT {sample}")
         contents = [str(json.loads(each.raw)["text"]) for each in sampled]
         return sum(min(most, len(text.encode("utf-8", "replace"))) for text in contents) // max(1, len(contents))
@@ -180,7 +184,9 @@ class PostgresSearch:
 
     def following(self, messages: Iterable[str], count: int) -> dict[str, list[int]]:
         behind: dict[str, list[int]] = {}
-        for ref, key in self._db.rows(_FOLLOWING, self._db.user, texts(messages), count):
+        wanted = list(messages)
+        rows = self._db.rows(_FOLLOWING, self._db.user, texts(wanted), count) if wanted else []
+        for ref, key in rows:
             behind.setdefault(restored(ref), []).append(key)
         return behind
 

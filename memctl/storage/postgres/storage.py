@@ -35,7 +35,7 @@ from memctl.storage.postgres.revisions import NoRevisions
 from memctl.storage.postgres.schema import RULES
 from memctl.storage.postgres.search import PostgresSearch
 from memctl.storage.postgres.state import State
-from memctl.storage.postgres.transactions import LOCKED, RELAXED, Database
+from memctl.storage.postgres.transactions import LOCKED, RELAXED, SNAPSHOT, Database
 from memctl.storage.postgres.view import PostgresView
 from memctl.storage.postgres.writing import carried_out
 
@@ -202,6 +202,23 @@ class PostgresStorage:
         except MemctlError as problem:
             self.report = SyncReport(notes=(problem.message,), blocked=problem)
         return self.report
+
+    @contextmanager
+    def refreshed(self, *, vectors: bool = False) -> Iterator[SyncReport]:
+        with self.db.transaction(SNAPSHOT):
+            if self._is_current(state := self._searched.state(), vectors):
+                self._known, self.report = state, SyncReport(notes=_notes(state))
+                yield self.report
+                return
+        yield self.refresh(vectors=vectors)
+
+    def _is_current(self, state: State, vectors: bool) -> bool:
+        """Whether a refresh would find nothing to do."""
+        if not self.db.reader and (state.rules < RULES or state.newest > state.messages_to):
+            return False
+        if self.embedder is None or (self.embedder.slow and not vectors):
+            return True
+        return state.model == self.embedder.identity and state.vectors == state.total
 
     def _caught_up(self, state: State) -> State:
         """The state, after taking in what was received since, and what another version has made."""

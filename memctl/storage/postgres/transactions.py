@@ -89,6 +89,17 @@ class Database:
             return self.once(SNAPSHOT, filled(sql, arguments))
         return self._execute(sql, arguments, binary=True).fetchall()
 
+    def several(self, *statements: tuple[str, Sequence[Any]]) -> list[list[Row]]:
+        """The rows of each of several statements, in one round trip of the present transaction."""
+        assert self._current is not None, "statements need a transaction"
+        self._send()
+        with telling(self.address):
+            cursor = self._current.execute("; ".join(filled(*statement) for statement in statements).encode())
+            rows = [cursor.fetchall()]
+            while cursor.nextset():
+                rows.append(cursor.fetchall())
+            return rows
+
     def _execute(self, sql: str, arguments: Sequence[Any] = (), *, binary: bool = False) -> psycopg.Cursor[Row]:
         """Carry out a statement in the present transaction."""
         assert self._current is not None, "a statement needs a transaction"

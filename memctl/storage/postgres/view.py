@@ -20,7 +20,7 @@ from memctl.storage.entries.rows import Row
 from memctl.storage.ports.search import Search
 from memctl.storage.ports.view import Counts, StoredDocument
 from memctl.storage.postgres import lines
-from memctl.storage.postgres.derived import BYTES, FOUND, row_of
+from memctl.storage.postgres.derived import FOUND, row_of
 from memctl.storage.postgres.escaping import restored, short, texts
 from memctl.storage.postgres.search import PostgresSearch
 from memctl.storage.postgres.transactions import Database
@@ -56,7 +56,7 @@ class PostgresView:
         """The rows that meet a condition; which are the first of them is decided before any bytes are read."""
         some = f"SELECT * FROM entries e WHERE e.user_id = $1 AND {condition}"
         some += "" if limit is None else f" ORDER BY {order} LIMIT {limit}"
-        sql = f"SELECT {FOUND} FROM ({some}) e {BYTES} ORDER BY {order}"
+        sql = f"SELECT {FOUND} FROM ({some}) e ORDER BY {order}"
         return [row_of(found) for found in self.db.rows(sql, self.db.user, *arguments)]
 
     # Memories

@@ -9,6 +9,7 @@ from math import log
 from memctl.core.models import MEMORIES
 from memctl.storage.entries.scoring import MANY, OVERFETCH, choosing
 from memctl.storage.ports.search import Scored
+from memctl.storage.postgres import small
 from memctl.storage.postgres.conditions import Arguments, Where
 from memctl.storage.postgres.escaping import escaped, numbers, texts
 from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key
@@ -87,14 +88,15 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
     """Entries that hold any of the terms, best first."""
     if not question.counts:
         return []
+    if small.is_small(moment):
+        return _of_small(moment, question, where)[:limit]
     if question.few:
         return _of_few(moment, question, where, limit)
-    if where.is_plain and question.many:
-        chosen = _chosen(moment, question, where, limit)
-        if len(chosen) >= limit:
-            return chosen
-    best = [] if where.is_inactive or not question.many else _in_order(moment, question, where, limit, OVERFETCH)
-    return best if len(best) >= limit else _in_order(moment, question, where, limit)
+    if question.many and not where.is_inactive:
+        best = _best(moment, question, where, limit)
+        if len(best) >= limit:
+            return best
+    return _in_order(moment, question, where, limit)
 
 
 # The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (OFFSET 0 keeps the planner
@@ -120,6 +122,17 @@ def _scored(question: Question, argument: Arguments, weights: Iterable[float] = 
     return _SCORED.format(**given)
 
 
+def _of_small(moment: Moment, question: Question, where: Where) -> list[Scored]:
+    """Where all of a user is read at once."""
+    anywhere = where.anywhere
+
+    def read() -> list[Row]:
+        argument = Arguments(moment.db.user)
+        return small.read(moment, _scored(question, argument), argument, anywhere)
+
+    return moment.scored(("all by words", tuple(question.counts), anywhere), read, where.filters.only)
+
+
 def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
     """Where parts are asked for one after the other, memories first, these are asked for together with all others."""
     part, anywhere = where.filters.only, where.anywhere
@@ -129,16 +142,42 @@ def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> lis
     return _in_order(moment, question, where, limit)
 
 
-def _in_order(moment: Moment, question: Question, where: Where, limit: int, best: int | None = None) -> list[Scored]:
-    """The first that pass a filter, of all, or of so many of the best: which are sorted in a third of the time."""
+def _in_order(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
+    """The first that pass a filter, of all."""
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user)
-        scored = _scored(question, argument, within=_within(where))
-        sql = _first(moment, argument, f"SELECT * FROM ({scored}) w", where.sql(argument), limit, best)
+        scored = f"{_scored(question, argument, within=_within(where))} ORDER BY score DESC, n"
+        sql = _first(moment, argument, scored, where.sql(argument), limit)
         return moment.db.rows(sql, *argument.values)
 
-    return moment.scored(("words", tuple(question.counts), where, limit, best), read)
+    return moment.scored(("words", tuple(question.counts), where, limit), read)
+
+
+def _best(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
+    """The first that pass a filter, of so many of the best, which are sorted in a third of the time.
+
+    Where nearly everything passes, and enough entries hold enough of the weight of the rarest terms, only these are
+    looked at. (Whether there are enough is known before any row of `entries` is read.)
+    """
+    weights, enough = choosing(question.counts, question.state.total) if where.is_plain else ({}, 0.0)
+
+    def read() -> list[Row]:
+        argument = Arguments(moment.db.user)
+        if weights:
+            scored = _scored(question, argument, [weights.get(word, 0.0) for word in question.counts])
+            scored = _CHOSEN.format(scored=scored, enough=argument(enough), limit=limit)
+        else:
+            scored = _scored(question, argument, within=_within(where))
+        scored = f"{scored} ORDER BY score DESC, n LIMIT {OVERFETCH}"
+        return moment.db.rows(_first(moment, argument, scored, where.sql(argument), limit), *argument.values)
+
+    return moment.scored(("best words", tuple(question.counts), where, limit), read)
+
+
+_CHOSEN = """WITH w AS MATERIALIZED ({scored})
+SELECT w.* FROM w CROSS JOIN (SELECT count(*) FILTER (WHERE weight >= {enough}::float8) >= {limit} AS suffice FROM w) c
+WHERE w.weight >= {enough}::float8 OR NOT c.suffice"""
 
 
 def _within(where: Where) -> str:
@@ -150,17 +189,10 @@ def _within(where: Where) -> str:
     return part + inactive
 
 
-def _first(
-    moment: Moment, argument: Arguments, scored: str, condition: str, limit: int, best: int | None = None
-) -> str:
-    """The statement that gives the first of scored entries that pass a filter. Rows of entries are read in the order of
-    the scores, and no more of them than it takes.
-
-    Args:
-        best: only so many of the best are looked at.
-    """
-    return f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM (
-            {scored} ORDER BY score DESC, n LIMIT {"ALL" if best is None else best}) s
+def _first(moment: Moment, argument: Arguments, scored: str, condition: str, limit: int) -> str:
+    """The statement that gives the first of scored entries, which are in order, that pass a filter. No more rows of
+    `entries` are read than it takes."""
+    return f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM ({scored}) s
         {by_key("entries", "e", "s.n")} {moment.join()} WHERE {condition}
         ORDER BY s.score DESC, s.n LIMIT {limit}"""
 
@@ -173,17 +205,3 @@ def _of_each_part(moment: Moment, question: Question, where: Where, limit: int) 
         FROM ({_scored(question, argument)}) s JOIN entries e ON e.user_id = $1 AND e.n = s.n
         WHERE {where.sql(argument)}) e {moment.join()} WHERE place <= {limit} ORDER BY score DESC, n"""
     return moment.db.rows(sql, *argument.values)
-
-
-def _chosen(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
-    """The best of the entries that hold enough of the weight of the rarest terms."""
-    weights, enough = choosing(question.counts, question.state.total)
-
-    def read() -> list[Row]:
-        argument = Arguments(moment.db.user)
-        scored = _scored(question, argument, [weights.get(word, 0.0) for word in question.counts])
-        heavy = f"SELECT * FROM ({scored}) w WHERE w.weight >= {argument(enough)}::float8"
-        sql = _first(moment, argument, heavy, where.sql(argument), limit, OVERFETCH)
-        return moment.db.rows(sql, *argument.values)
-
-    return moment.scored(("chosen", tuple(question.counts), where, limit), read)

@@ -1,0 +1,58 @@
+"""A user with few entries is read whole for a question, in one round trip: by key, words and vector would take three.
+
+Each table is read for itself, and what belongs together is put together here: the server would take longer to plan the
+joins than to read the rows.
+"""
+
+from __future__ import annotations
+
+from memctl.storage.postgres.conditions import Arguments, Where
+from memctl.storage.postgres.derived import FOUND, row_of
+from memctl.storage.postgres.moment import ORIGIN, Moment, Row, cosine
+
+MOST = 150
+"""Entries of such a user: three times as many as an answer decodes, or so."""
+
+
+def is_small(moment: Moment) -> bool:
+    """Whether to read all for what is asked for next: a question whose vector is known."""
+    return moment.vector is not None and moment.state.total <= MOST
+
+
+def vectors_of(moment: Moment, where: Where) -> tuple[object, ...]:
+    """The key of all entries that pass a filter, by their cosine to the vector of the question."""
+    return "all by vector", moment.vector, where
+
+
+def read(moment: Moment, scored: str, argument: Arguments, where: Where) -> list[Row]:
+    """The entries that pass a filter and have a score, best first; all others that pass are noted.
+
+    Args:
+        scored: the statement that gives their keys and scores, with its arguments.
+    """
+    packed, of_entries, of_vectors = moment.vector, Arguments(moment.db.user), Arguments(moment.db.user)
+    assert packed is not None
+    condition = where.sql(of_entries)
+    entries, vectors, scores = moment.db.several(
+        (f"SELECT {FOUND}, e.part, {ORIGIN} FROM entries e WHERE e.user_id = $1 AND {condition}", of_entries.values),
+        (
+            f"SELECT v.n, {cosine(packed, of_vectors)} FROM vectors v WHERE v.user_id = $1 AND v.vector IS NOT NULL",
+            of_vectors.values,
+        ),
+        (scored, argument.values),
+    )
+    cosines: dict[int, float] = dict(vectors)
+    columns = {row[0]: (*row[_OF_FOUND:], cosines.get(row[0])) for row in entries}
+    moment.matches |= {row[0]: row_of(row[:_OF_FOUND]) for row in entries}
+    moment.put(vectors_of(moment, where), _ordered(cosines, columns))
+    return _ordered(dict(scores), columns)
+
+
+_OF_FOUND = 8
+"""The columns of `FOUND`."""
+
+
+def _ordered(scores: dict[int, float], columns: dict[int, Row]) -> list[Row]:
+    """Rows as `Moment.scored` reads them, of the entries that have a score."""
+    best = sorted((-score, n) for n, score in scores.items() if n in columns)
+    return [(n, -score, *columns[n]) for score, n in best]
