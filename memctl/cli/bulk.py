@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _SKIPPING = "--skip-broken"
 
+_RECORDS_ALONE = ("category", "kind", "tags", "importance", "confidence", "key", "value", "pinned", "expires_at")
+"""Fields of a record that a plain line, one with `text`, may be thought to have."""
+
 
 def add_jsonl(path: Path, allow_duplicate: bool, allow_secret: bool) -> None:
     """Add one memory per line of a file."""
@@ -51,30 +54,33 @@ def import_memories(
     Args:
         skipping: the option or command that skips broken lines, for the hint.
     """
+    from memctl import stores
     from memctl.core import times
+    from memctl.core.sensitive import REFUSE
 
     now = times.utc_now()
     progress.working("reading")
     imported, tasks = _read(path, form, only_store, now)
+    settings = stores.settings(the_store())
+    imported = _known_categories(imported, settings.categories)
     check_problems(imported.problems, skip_broken, skipping)
-    if not allow_secret:
+    if settings.secrets == REFUSE and not allow_secret:
         imported = _without_secrets(imported)
     if dry_run:
         _print(Counter({"would be read": len(imported.memories) + len(tasks)}), imported)
         return
-    results, imported, taken = _store(imported, tasks, allow_duplicate, allow_secret, skip_broken, skipping, now)
+    results, imported, taken = _store(imported, tasks, allow_duplicate, allow_secret, now)
     counts = Counter(added.outcome for added in results)
     _print(counts + Counter({"open tasks": taken} if taken else {}), imported, results)
 
 
 def _store(
-    imported: Imported, tasks: Sequence[Mapping[str, Any]], allow_duplicate: bool, allow_secret: bool,
-    skip_broken: bool, skipping: str, now: datetime,
+    imported: Imported, tasks: Sequence[Mapping[str, Any]], allow_duplicate: bool, allow_secret: bool, now: datetime
 ) -> tuple[Sequence[Added], Imported, int]:  # fmt: skip
     """Store memories and tasks.
 
     Returns:
-        what became of each memory, the import without those of unknown categories, and how many tasks were taken over.
+        what became of each memory, the import without tasks that were there, and how many tasks were taken over.
     """
     stored = 0
 
@@ -85,9 +91,6 @@ def _store(
 
     try:
         with opened() as store:
-            before = len(imported.problems)
-            imported = _known_categories(imported, store.settings.categories)
-            check_problems(imported.problems[before:], skip_broken, skipping)
             results = store.add_many(
                 imported.memories, details=imported.details, fronts=imported.fronts, fields=imported.given,
                 allow_duplicate=allow_duplicate, allow_secret=allow_secret, now=now, progress=count,
@@ -163,25 +166,21 @@ def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported
     hint = "add it with `memctl config set categories`"
     return imported.without(
         {
-            at: Problem("import", f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}")
-            for at, m in enumerate(imported.memories)
+            at: Problem(path, f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}", line)
+            for at, (m, (path, line)) in enumerate(zip(imported.memories, imported.places, strict=True))
             if m.category not in categories and "category" in imported.given.get(at, given_fields(m))
         }
     )
 
 
 def _without_secrets(imported: Imported) -> Imported:
-    """The import without likely secrets, if the settings refuse them; the memories that hold one become problems.
+    """The import without likely secrets; the memories that hold one become problems.
 
     Raises:
         RefusedError: all memories hold one.
     """
-    from memctl import stores
     from memctl.core import secret_guard
-    from memctl.core.sensitive import REFUSE
 
-    if stores.settings(the_store()).secrets != REFUSE:
-        return imported
     details, fronts = imported.details, imported.fronts
     omitted: dict[int, Problem] = {}
     for at, memory in enumerate(imported.memories):
@@ -224,9 +223,21 @@ def _print(counts: Counter[str], imported: Imported, results: Sequence[Added] = 
 
     ids = [added.memory.memory_id for added in results if added.outcome == "added"]
     problems = [str(problem) for problem in imported.problems]
-    render.document({"form": imported.form, "counts": dict(counts), "left_out": problems, "added": ids})
+    unread = _only_metadata(imported)
+    about = {"left_out": problems, "only_metadata": unread, "added": ids}
+    render.document({"form": imported.form, "counts": dict(counts), **about})
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or "nothing to add"
     render.say(f"{outcomes} (form: {imported.form})")
+    if unread:
+        render.warn(f"kept only as metadata: {', '.join(unread)}; with `content` instead of `text`, a line is a record")
     if counts["added"]:
         steps = -(-len(results) // BULK)
         render.say("undo this with `memctl undo`" + (f" ({steps} times)" if steps > 1 else ""))
+
+
+def _only_metadata(imported: Imported) -> list[str]:
+    """The fields of records that plain lines have, and that became metadata as all their other fields."""
+    from memctl.transfer import formats
+
+    plain_lines = imported.memories if imported.form == formats.PLAIN else ()
+    return [name for name in _RECORDS_ALONE if any(name in memory.metadata for memory in plain_lines)]
