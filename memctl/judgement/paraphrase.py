@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, groupby
 
 from memctl.judgement import lexicon
 from memctl.judgement.amounts import LENGTHS
-from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
+from memctl.judgement.framing import Frame, amount, frame, person, persons_agree
 from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
-from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, TIMES, WORD, Sentence, Word
 
 MOST = 24
 """Content words of a sentence: a longer one is compared strictly."""
@@ -37,17 +37,17 @@ def alike(one: Sentence, other: Sentence) -> bool:
     if has_one_alone(a, b) or has_one_alone(b, a):
         return False
     pairs, left, right = paired(a, b)
-    nothing = says_nothing(a, left, b), says_nothing(b, right, a)
-    if not pairs or not any(nothing):
+    if not pairs or not (says_nothing(a, left, b) and says_nothing(b, right, a)):
         return False
-    if _worded_alike(a, b, pairs):
-        return all(nothing) and in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
-    belong = says_nothing(a, left, b, reworded=True) and says_nothing(b, right, a, reworded=True)
-    return belong and in_order(a, b, pairs)
+    if not all(_of_one_owner(a.owners[m], b.owners[n]) for m, n in pairs):
+        return False
+    if not (_add_nothing(a, left, b, right) and in_order(a, b, pairs)):
+        return False
+    return not (_worded_alike(a, b, pairs) and _differ_on_purpose(a, b, pairs, left, right))
 
 
 def _worded_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
-    """Whether what two sentences share is word for word the same, in one order: then any other word counts."""
+    """Whether what two sentences share is word for word the same, in one order."""
     return _same_order(pairs) and all(_forms(one.words[a]) == _forms(other.words[b]) for a, b in pairs)
 
 
@@ -70,6 +70,13 @@ _HAS = re.compile(r"\b(?:has|have|had) (?!(?:not |never |just |already )?(?:been
 
 def _forms(word: Word) -> tuple[str, str]:
     return word.key, word.mark
+
+
+def _of_one_owner(one: str, other: str) -> bool:
+    """Whether two things may be of the same person, so far as it is said: his dog may be Tom's."""
+    if one == other or "" in (one, other):
+        return True
+    return {one, other}.isdisjoint(("user", "you")) and not {one, other}.isdisjoint(("he", "she", "they", "it"))
 
 
 def _at_one_time(one: Frame, other: Frame) -> bool:
@@ -101,7 +108,7 @@ def has_one_alone(one: Frame, other: Frame) -> bool:
 
 def _may_stand_alone(word: Word) -> bool:
     """Whether `says_nothing` may let it pass."""
-    return is_generic(word) or word.key == "they" or _belongs_to_wording(word)
+    return is_generic(word) or word.key == "they" or word.plain in _LASTS
 
 
 def may_have_partner(word: Word, others: Sequence[Word]) -> bool:
@@ -196,36 +203,56 @@ def _compounds(
                 break
 
 
-def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool = False) -> bool:
-    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs.
-
-    Args:
-        reworded: whether the sentences differ in their wording anyway: then more words may belong to that.
-    """
+def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
+    """Whether the words that only one sentence has add nothing: nouns for what a number is, or light verbs."""
     words = [side.words[at] for at in alone if not _lasts(side, at)]
+    measured = any(word.quantity or any(map(str.isdigit, word.text)) for word in side.words)
     return all(
-        is_generic(word)
+        (is_generic(word) and (measured or not (word.kind == WORD and word.text.isascii())))
         or (word.key == "they" and other.passive)
-        or (reworded and _belongs_to_wording(word))
         or any(near(word, light) for light in other.light)
         for word in words
     )
 
 
+def _add_nothing(one: Frame, left: Sequence[int], other: Frame, right: Sequence[int]) -> bool:
+    """Whether not both sentences have a word that may be left out: makes and takes, the price and the weight.
+
+    A verb, as in "takes a walk", is left out only beside another: "has a dog" is not "takes a dog".
+    """
+    small = _small_alone(one, other), _small_alone(other, one)
+    words = [
+        [at for at in alone if side.words[at].kind == WORD and not _lasts(side, at)]
+        for side, alone in ((one, left), (other, right))
+    ]
+    if all(small) or all(words):
+        return False
+    sides = zip(small, (other, one), strict=True)
+    return all(any(map(_is_verb, side.words)) or not any(map(_is_verb, alone)) for alone, side in sides)
+
+
+def _small_alone(side: Frame, other: Frame) -> list[Word]:
+    """The words that say little, but something, and have no partner in another sentence."""
+    empty = lexicon.words("en", "empty") | lexicon.words("zh", "empty")
+    others = (*other.light, *other.words)
+    return [
+        word
+        for word in side.light
+        if word.plain not in empty and not any(word.stem == each.stem or near(word, each) for each in others)
+    ]
+
+
 def _lasts(side: Frame, at: int) -> bool:
     """Whether a word is the verb of a length of time: it lasts two years, its length is two years."""
     after = side.words[at + 1 : at + 2]
-    return bool(after) and _is_length(after[0]) and side.words[at].plain in ("last", "lasts", "lasted")
+    return bool(after) and _is_length(after[0]) and side.words[at].plain in _LASTS
+
+
+_LASTS = frozenset("last lasts lasted".split())
 
 
 def _is_length(word: Word) -> bool:
     return word.quantity is not None and word.quantity.type in LENGTHS
-
-
-def _belongs_to_wording(word: Word) -> bool:
-    return word.kind == WORD and (
-        word.stem in lexicon.stems("en", "wording") or word.text in lexicon.words("zh", "wording")
-    )
 
 
 def is_generic(word: Word) -> bool:
@@ -251,10 +278,46 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
         for a, b in pairs
         if (numbers > 1 or one.words[a].kind != QUANTITY) and (verbs > 1 or not _acts(one.words[a], other.words[b]))
     ]
+    free = _moving(one, other, pairs)
+    fixed = [pair for pair in fixed if pair not in free]
     turned = [(p, q) for p, q in combinations(fixed, 2) if (p[0] < q[0]) != (p[1] < q[1])]
     if one.passive != other.passive and not _voices_agree(one, other, turned):
         return False
     return all(_may_turn(one, other, p, q) for p, q in turned)
+
+
+def _moving(one: Frame, other: Frame, pairs: Pairs) -> set[tuple[int, int]]:
+    """Pairs in phrases that may stand anywhere: the only time, or what is behind the only "in", in both sentences."""
+    free = set[tuple[int, int]]()
+    times = sum(is_time for is_time, _ in groupby(map(_is_time, one.words)))
+    for phrase in _phrases(pairs):
+        a, b = phrase[0]
+        placed = one.before[a] == other.before[b] != "" and _is_placed_once(one, a)
+        if placed or (times == 1 and all(_is_time(one.words[at]) for at, _ in phrase)):
+            free.update(phrase)
+    return free
+
+
+def _is_placed_once(side: Frame, at: int) -> bool:
+    """Whether a preposition stands before one phrase alone, and is not "of", whose noun belongs to the noun before."""
+    return side.before[at] != "of" and sum(word.key == side.before[at] for word in side.sentence.words) == 1
+
+
+def _phrases(pairs: Pairs) -> list[Pairs]:
+    """Pairs of words that stand side by side in both sentences."""
+    phrases: list[Pairs] = []
+    for pair in pairs:
+        if phrases and (pair[0] - 1, pair[1] - 1) == phrases[-1][-1]:
+            phrases[-1].append(pair)
+        else:
+            phrases.append([pair])
+    return phrases
+
+
+def _is_time(word: Word) -> bool:
+    if word.quantity is not None:
+        return word.quantity.type in TIMES
+    return says_when(word.text) or word.plain in lexicon.words("en", "frequencies") | lexicon.words("en", "then")
 
 
 def _has_clauses(side: Frame) -> bool:
@@ -341,8 +404,6 @@ def _voices_agree(one: Frame, other: Frame, turned: Sequence[tuple[tuple[int, in
 
 def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """Whether a construction explains that two words stand in another order."""
-    if any(one.before[at] and one.before[at] == other.before[n] for at, n in (p, q)):
-        return True
     if any(word.kind == QUANTITY for word in (one.words[p[0]], one.words[q[0]])):
         return False
     if one.passive != other.passive:
@@ -351,7 +412,7 @@ def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) 
         return by or given or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
     if one.sentence.language == "zh":
         return _may_turn_in_chinese(one, other, p, q)
-    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality, _is_mutual))
+    return any(turns(one, other, p, q) for turns in (_is_compound, _is_dative, _is_quality, _is_mutual))
 
 
 _MUTUAL = frozenset("married engaged related".split())
@@ -392,15 +453,6 @@ def _is_compound(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int
     return False
 
 
-def _is_identity(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
-    """Ann is Tom's boss, Tom's boss is Ann: no verb, and who owns what is the same."""
-    if any(_is_verb(word) for each in (one, other) for word in each.words):
-        return False
-    if not all(re.search(r"\b(?:is|are|am|was|were)\b|'s ", each.sentence.text) for each in (one, other)):
-        return False
-    return all(one.words[a].mark == other.words[b].mark and one.before[a] == other.before[b] for a, b in (p, q))
-
-
 def _is_dative(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """Gave the museum stamps, gave stamps to the museum."""
     acts = any(one.words[a].subject or other.words[b].subject for a, b in (p, q))
@@ -412,15 +464,8 @@ def _gives(one: Frame, other: Frame) -> bool:
 
 
 def _may_turn_in_chinese(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
-    """Who and what may change places, two of one sort may not."""
-    sorts = [_sort(one.words[at]) for at, _ in (p, q)]
-    if "then" in sorts:
-        return True
-    between = [
-        any(_is_verb(word) for word in each.words[min(places) + 1 : max(places)])
-        for each, places in ((one, (p[0], q[0])), (other, (p[1], q[1])))
-    ]
-    return sorts[0] != sorts[1] and not all(between) and not _put_two(one, other)
+    """What is done may stand before or behind the verb; who and what, or two deeds, keep their places."""
+    return _is_verb(one.words[p[0]]) != _is_verb(one.words[q[0]]) and not _put_two(one, other)
 
 
 def _put_two(one: Frame, other: Frame) -> bool:
@@ -430,13 +475,3 @@ def _put_two(one: Frame, other: Frame) -> bool:
         for each in (one, other)
     ]
     return bool(put[0] and put[1] and put[0] != put[1])
-
-
-def _sort(word: Word) -> str:
-    if says_when(word.text):
-        return "then"
-    if word.kind in (NAME, PRONOUN) or class_of(word.text) in ("", "p"):
-        return "name"
-    if word.text in people() or word.text[-1] in "人员师生者家长工友妈爸爷奶姐哥弟妹娃孩姨叔":
-        return "name"
-    return class_of(word.text)
