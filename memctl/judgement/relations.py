@@ -61,7 +61,7 @@ def cost(word: Word) -> int:
 def relations(one: Sentence, other: Sentence) -> tuple[Relation, ...]:
     """How words of two sentences may be matched, the surest first; who denies a kind of things denies what is of it."""
     kinds = (*([_of_kind, _counted] if one.denied else []), *([_has_kind, _counts] if other.denied else []))
-    return (_equal, _akin, *kinds)
+    return (_equal, _akin, *kinds, *([_is_part] if one.denied != other.denied else []))
 
 
 def _equal(one: Word, other: Word) -> bool:
@@ -124,6 +124,13 @@ def _counts(word: Word, thing: Word) -> bool:
 
 def _has_kind(word: Word, kind: Word) -> bool:
     return _of_kind(kind, word)
+
+
+def _is_part(one: Word, other: Word) -> bool:
+    """Whether one Chinese word is a part of the other: `备份` and `异地备份`, `证` and `驾驶证`."""
+    if not (one.kind == other.kind == WORD and is_chinese(one) and is_chinese(other)):
+        return False
+    return (one.text in other.text or other.text in one.text) and not excludes(one, other)
 
 
 # Excluding each other
