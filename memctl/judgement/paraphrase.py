@@ -18,7 +18,7 @@ from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
-from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, TIMES, WORD, Sentence, Word
 
 MOST = 24
 """Content words of a sentence: a longer one is compared strictly."""
@@ -251,10 +251,46 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
         for a, b in pairs
         if (numbers > 1 or one.words[a].kind != QUANTITY) and (verbs > 1 or not _acts(one.words[a], other.words[b]))
     ]
+    free = _moving(one, other, pairs)
+    fixed = [pair for pair in fixed if pair not in free]
     turned = [(p, q) for p, q in combinations(fixed, 2) if (p[0] < q[0]) != (p[1] < q[1])]
     if one.passive != other.passive and not _voices_agree(one, other, turned):
         return False
     return all(_may_turn(one, other, p, q) for p, q in turned)
+
+
+def _moving(one: Frame, other: Frame, pairs: Pairs) -> set[tuple[int, int]]:
+    """Pairs in phrases that may stand anywhere: the only time, or what is behind the only "in", in both sentences."""
+    free = set[tuple[int, int]]()
+    times = sum(map(_is_time, one.words))
+    for phrase in _phrases(pairs):
+        a, b = phrase[0]
+        placed = one.before[a] == other.before[b] != "" and _is_placed_once(one, a)
+        if placed or (times == 1 and all(_is_time(one.words[at]) for at, _ in phrase)):
+            free.update(phrase)
+    return free
+
+
+def _is_placed_once(side: Frame, at: int) -> bool:
+    """Whether a preposition stands before one phrase alone, and is not "of", whose noun belongs to the noun before."""
+    return side.before[at] != "of" and sum(word.key == side.before[at] for word in side.sentence.words) == 1
+
+
+def _phrases(pairs: Pairs) -> list[Pairs]:
+    """Pairs of words that stand side by side in both sentences."""
+    phrases: list[Pairs] = []
+    for pair in pairs:
+        if phrases and (pair[0] - 1, pair[1] - 1) == phrases[-1][-1]:
+            phrases[-1].append(pair)
+        else:
+            phrases.append([pair])
+    return phrases
+
+
+def _is_time(word: Word) -> bool:
+    if word.quantity is not None:
+        return word.quantity.type in TIMES
+    return says_when(word.text) or word.plain in lexicon.words("en", "frequencies") | lexicon.words("en", "then")
 
 
 def _has_clauses(side: Frame) -> bool:
@@ -341,8 +377,6 @@ def _voices_agree(one: Frame, other: Frame, turned: Sequence[tuple[tuple[int, in
 
 def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """Whether a construction explains that two words stand in another order."""
-    if any(one.before[at] and one.before[at] == other.before[n] for at, n in (p, q)):
-        return True
     if any(word.kind == QUANTITY for word in (one.words[p[0]], one.words[q[0]])):
         return False
     if one.passive != other.passive:
@@ -414,8 +448,6 @@ def _gives(one: Frame, other: Frame) -> bool:
 def _may_turn_in_chinese(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """Who and what may change places, two of one sort may not."""
     sorts = [_sort(one.words[at]) for at, _ in (p, q)]
-    if "then" in sorts:
-        return True
     between = [
         any(_is_verb(word) for word in each.words[min(places) + 1 : max(places)])
         for each, places in ((one, (p[0], q[0])), (other, (p[1], q[1])))
