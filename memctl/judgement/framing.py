@@ -39,7 +39,7 @@ class Frame:
     Args:
         hard: what must be equal, counted.
         words: the content words in order; `light` are verbs that say little.
-        before: for each of these, the preposition before it.
+        before: for each of these, the preposition before it; `owners`: whose it is, where that is said.
         persons: the pronouns it has, as the persons they are.
         past, passive: its tense and voice; `open` where it may be either tense, `done` for what was made and is there.
     """
@@ -49,6 +49,7 @@ class Frame:
     words: tuple[Word, ...]
     light: tuple[Word, ...]
     before: tuple[str, ...]
+    owners: tuple[str, ...]
     persons: frozenset[str]
     past: str
     passive: bool
@@ -59,15 +60,16 @@ def frame(text: str) -> Frame:
     """A sentence as it is compared loosely."""
     compared = plain(text)
     sentence = read(compared)
-    taking = list(_taking_part(sentence))
+    taking = _uncleft(list(_taking_part(sentence)), sentence)
     words, before = tuple(word for _, word in taking), tuple(_preposition(sentence, at) for at, _ in taking)
+    owners = tuple(_owner(sentence, at) for at, _ in taking)
     persons = frozenset(filter(None, (person(word) for word in sentence.words)))
     if sentence.language == "zh":
         past, passive = _aspect(compared), _CHINESE_PASSIVE.search(compared) is not None
     else:
         past, passive = _tense(compared), _is_passive(sentence)
     light = tuple(word for word in sentence.words if word.kind in (WORD, FILLER) and is_small(word))
-    return Frame(sentence, _hard(sentence, text), words, light, before, persons, past, passive)
+    return Frame(sentence, _hard(sentence, text), words, light, before, owners, persons, past, passive)
 
 
 def _taking_part(sentence: Sentence) -> Iterator[tuple[int, Word]]:
@@ -78,6 +80,24 @@ def _taking_part(sentence: Sentence) -> Iterator[tuple[int, Word]]:
             yield number, word
         elif word.kind == PRONOUN and word.mark != "'s" and not _owns(sentence, number):
             yield number, replace(word, key=person(word), stem=person(word))
+
+
+Taking = list[tuple[int, Word]]
+
+
+_CLEFT = re.compile("^([^，。是]+)是[^，。]+的[。]?$")
+
+
+def _uncleft(taking: Taking, sentence: Sentence) -> Taking:
+    """`手册是蒋涛写的` as `蒋涛写手册`: who acts, then the verb, then what it is done to."""
+    cleft = _CLEFT.match(sentence.text) if sentence.language == "zh" else None
+    begin = len(read(cleft[1]).words) if cleft else 0
+    behind = [each for each in taking if each[0] >= begin]
+    if not cleft or len(behind) < 2:
+        return taking
+    (_, actor), (_, verb) = behind[0], behind[-1]
+    acts = actor.kind in (NAME, PRONOUN) or (actor.kind == WORD and class_of(actor.text) in ("", "n"))
+    return [*behind, *(each for each in taking if each[0] < begin)] if acts and class_of(verb.text) == "v" else taking
 
 
 def _owns(sentence: Sentence, number: int) -> bool:
@@ -332,5 +352,18 @@ def _preposition(sentence: Sentence, at: int) -> str:
         if each.kind == PREPOSITION:
             return each.key
         if each.kind not in (PRONOUN, FILLER, NAME) and each.plain not in lexicon.adjectives() and each.mark != "'s":
+            return ""
+    return ""
+
+
+def _owner(sentence: Sentence, at: int) -> str:
+    """Whose a thing is: the person a pronoun before it means, or a name, with nothing but adjectives between."""
+    for number in range(at - 1, max(-1, at - 4), -1):
+        each = sentence.words[number]
+        if each.mark == "'s" or f"{each.text}的{sentence.words[at].text}" in sentence.text:
+            return person(each) or each.key
+        if each.kind == PRONOUN:
+            return person(each) if _owns(sentence, number) else ""
+        if each.plain not in lexicon.adjectives():
             return ""
     return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, groupby
 
 from memctl.judgement import lexicon
 from memctl.judgement.amounts import LENGTHS
@@ -38,7 +38,7 @@ def alike(one: Sentence, other: Sentence) -> bool:
         return False
     pairs, left, right = paired(a, b)
     nothing = says_nothing(a, left, b), says_nothing(b, right, a)
-    if not pairs or not any(nothing):
+    if not pairs or not any(nothing) or not all(_of_one_owner(a.owners[m], b.owners[n]) for m, n in pairs):
         return False
     if _worded_alike(a, b, pairs):
         return all(nothing) and in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
@@ -70,6 +70,13 @@ _HAS = re.compile(r"\b(?:has|have|had) (?!(?:not |never |just |already )?(?:been
 
 def _forms(word: Word) -> tuple[str, str]:
     return word.key, word.mark
+
+
+def _of_one_owner(one: str, other: str) -> bool:
+    """Whether two things may be of the same person, so far as it is said: his dog may be Tom's."""
+    if one == other or "" in (one, other):
+        return True
+    return {one, other}.isdisjoint(("user", "you")) and not {one, other}.isdisjoint(("he", "she", "they", "it"))
 
 
 def _at_one_time(one: Frame, other: Frame) -> bool:
@@ -262,7 +269,7 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
 def _moving(one: Frame, other: Frame, pairs: Pairs) -> set[tuple[int, int]]:
     """Pairs in phrases that may stand anywhere: the only time, or what is behind the only "in", in both sentences."""
     free = set[tuple[int, int]]()
-    times = sum(map(_is_time, one.words))
+    times = sum(is_time for is_time, _ in groupby(map(_is_time, one.words)))
     for phrase in _phrases(pairs):
         a, b = phrase[0]
         placed = one.before[a] == other.before[b] != "" and _is_placed_once(one, a)
@@ -385,7 +392,7 @@ def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) 
         return by or given or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
     if one.sentence.language == "zh":
         return _may_turn_in_chinese(one, other, p, q)
-    return any(turns(one, other, p, q) for turns in (_is_compound, _is_identity, _is_dative, _is_quality, _is_mutual))
+    return any(turns(one, other, p, q) for turns in (_is_compound, _is_dative, _is_quality, _is_mutual))
 
 
 _MUTUAL = frozenset("married engaged related".split())
@@ -426,15 +433,6 @@ def _is_compound(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int
     return False
 
 
-def _is_identity(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
-    """Ann is Tom's boss, Tom's boss is Ann: no verb, and who owns what is the same."""
-    if any(_is_verb(word) for each in (one, other) for word in each.words):
-        return False
-    if not all(re.search(r"\b(?:is|are|am|was|were)\b|'s ", each.sentence.text) for each in (one, other)):
-        return False
-    return all(one.words[a].mark == other.words[b].mark and one.before[a] == other.before[b] for a, b in (p, q))
-
-
 def _is_dative(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """Gave the museum stamps, gave stamps to the museum."""
     acts = any(one.words[a].subject or other.words[b].subject for a, b in (p, q))
@@ -446,13 +444,8 @@ def _gives(one: Frame, other: Frame) -> bool:
 
 
 def _may_turn_in_chinese(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
-    """Who and what may change places, two of one sort may not."""
-    sorts = [_sort(one.words[at]) for at, _ in (p, q)]
-    between = [
-        any(_is_verb(word) for word in each.words[min(places) + 1 : max(places)])
-        for each, places in ((one, (p[0], q[0])), (other, (p[1], q[1])))
-    ]
-    return sorts[0] != sorts[1] and not all(between) and not _put_two(one, other)
+    """What is done may stand before or behind the verb; who and what, or two deeds, keep their places."""
+    return _is_verb(one.words[p[0]]) != _is_verb(one.words[q[0]]) and not _put_two(one, other)
 
 
 def _put_two(one: Frame, other: Frame) -> bool:
@@ -462,13 +455,3 @@ def _put_two(one: Frame, other: Frame) -> bool:
         for each in (one, other)
     ]
     return bool(put[0] and put[1] and put[0] != put[1])
-
-
-def _sort(word: Word) -> str:
-    if says_when(word.text):
-        return "then"
-    if word.kind in (NAME, PRONOUN) or class_of(word.text) in ("", "p"):
-        return "name"
-    if word.text in people() or word.text[-1] in "人员师生者家长工友妈爸爷奶姐哥弟妹娃孩姨叔":
-        return "name"
-    return class_of(word.text)

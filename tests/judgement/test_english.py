@@ -78,6 +78,21 @@ def test_what_says_the_same(one: str, other: str) -> None:
         ("Ann is a friend of Bo's boss.", "Bo's boss is a friend of Ann."),
         ("The stove runs on gas.", "The stove runs on petrol."),
         ("The scale reads -5 kg.", "The scale reads 5 kg."),
+        (
+            "Ann went to Paris with Bob, Tim went to Rome with Carl.",
+            "Ann went to Rome with Bob, Tim went to Paris with Carl.",
+        ),
+        ("The cat of Ann chased the dog of Tom.", "The cat of Tom chased the dog of Ann."),
+        (
+            "Put the red box in the hall and the blue box in the garage.",
+            "Put the red box in the garage and the blue box in the hall.",
+        ),
+        (
+            "Deploy to staging on Monday and to production on Friday.",
+            "Deploy to production on Monday and to staging on Friday.",
+        ),
+        ("My dog bit his cat.", "His dog bit my cat."),
+        ("Her brother is a lawyer.", "Her lawyer is a brother."),
         ("मैं की किताब", "मैं का किताब"),
         (f"Notes: {'word ' * 90}may", f"Notes: {'word ' * 90}may not"),
     ],
