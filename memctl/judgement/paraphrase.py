@@ -13,7 +13,7 @@ from itertools import combinations, groupby
 
 from memctl.judgement import lexicon
 from memctl.judgement.amounts import LENGTHS
-from memctl.judgement.framing import Frame, amount, frame, people, person, persons_agree
+from memctl.judgement.framing import Frame, amount, frame, person, persons_agree
 from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
 from memctl.judgement.relations import is_chinese
@@ -39,6 +39,8 @@ def alike(one: Sentence, other: Sentence) -> bool:
     pairs, left, right = paired(a, b)
     nothing = says_nothing(a, left, b), says_nothing(b, right, a)
     if not pairs or not any(nothing) or not all(_of_one_owner(a.owners[m], b.owners[n]) for m, n in pairs):
+        return False
+    if not _add_nothing(a, left, b, right):
         return False
     if _worded_alike(a, b, pairs):
         return all(nothing) and in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
@@ -217,6 +219,30 @@ def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool
         or any(near(word, light) for light in other.light)
         for word in words
     )
+
+
+def _add_nothing(one: Frame, left: Sequence[int], other: Frame, right: Sequence[int]) -> bool:
+    """Whether not both sentences have another word that may be left out: makes and takes, the price and the weight.
+
+    A verb, as in "takes a walk", is left out only beside another: "has a dog" is not "takes a dog".
+    """
+    small = _small_alone(one, other), _small_alone(other, one)
+    generic = (any(map(is_generic, (side.words[at] for at in alone))) for side, alone in ((one, left), (other, right)))
+    if all(small) or all(generic):
+        return False
+    sides = zip(small, (other, one), strict=True)
+    return all(any(map(_is_verb, side.words)) or not any(map(_is_verb, alone)) for alone, side in sides)
+
+
+def _small_alone(side: Frame, other: Frame) -> list[Word]:
+    """The words that say little, but something, and have no partner in another sentence."""
+    empty = lexicon.words("en", "empty") | lexicon.words("zh", "empty")
+    others = (*other.light, *other.words)
+    return [
+        word
+        for word in side.light
+        if word.plain not in empty and not any(word.stem == each.stem or near(word, each) for each in others)
+    ]
 
 
 def _lasts(side: Frame, at: int) -> bool:
