@@ -222,13 +222,16 @@ def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool
 
 
 def _add_nothing(one: Frame, left: Sequence[int], other: Frame, right: Sequence[int]) -> bool:
-    """Whether not both sentences have another word that may be left out: makes and takes, the price and the weight.
+    """Whether not both sentences have a word that may be left out: makes and takes, the price and the weight.
 
     A verb, as in "takes a walk", is left out only beside another: "has a dog" is not "takes a dog".
     """
     small = _small_alone(one, other), _small_alone(other, one)
-    generic = (any(map(is_generic, (side.words[at] for at in alone))) for side, alone in ((one, left), (other, right)))
-    if all(small) or all(generic):
+    words = [
+        [at for at in alone if side.words[at].kind == WORD and not _lasts(side, at)]
+        for side, alone in ((one, left), (other, right))
+    ]
+    if all(small) or all(words):
         return False
     sides = zip(small, (other, one), strict=True)
     return all(any(map(_is_verb, side.words)) or not any(map(_is_verb, alone)) for alone, side in sides)
