@@ -93,51 +93,6 @@ def indirect(
                 yield " ".join(sorted((word, near)))
 
 
-def synonyms(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]], uses: Uses) -> Iterator[str]:
-    """Words that nearly always mean the same: in the sense of one synset."""
-    for (part, word), offsets in ranks.items():
-        alike = [other for other in sets[part, offsets[0]].words if ranks.get((part, other), [""])[0] == offsets[0]]
-        plain = [other for other in alike if uses.mostly(part, other)]
-        if word == min(plain, default=""):
-            yield " ".join(sorted(set(plain)))
-
-
-class Uses:
-    """How often WordNet's tagged texts use a word in its first sense of a part of speech, and in all others."""
-
-    def __init__(self, folder: Path) -> None:
-        self._first: Counter[tuple[str, str]] = Counter()
-        self._all: Counter[str] = Counter()
-        for line in (folder / "cntlist.rev").read_text("latin-1").splitlines():
-            sense, number, count = line.split()
-            word, _, rest = sense.partition("%")
-            self._all[word] += int(count)
-            if number == "1":
-                self._first[word, "nvarr"[int(rest[0]) - 1] if rest[0] != "5" else "a"] += int(count)
-        self._senses: Counter[str] = Counter()
-        for part in PARTS:
-            for line in (folder / f"index.{part}").read_text("latin-1").splitlines():
-                if not line.startswith(" "):
-                    self._senses[line.split()[0]] += int(line.split()[2])
-
-    def mostly(self, part: str, word: str) -> bool:
-        """Whether a word has one sense alone, or nearly always its first one in this part of speech."""
-        return self._senses[word] == 1 or self._first[word, part] >= max(2, SHARE * self._all[word])
-
-
-SHARE = 0.8
-"""Share of a word's uses from which its other senses do not count."""
-
-
-def alike(
-    sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]], verbs: frozenset[str]
-) -> Iterator[str]:
-    """Verbs that may say the same: one synset is among the frequent senses of each."""
-    for (part, offset), synset in sets.items():
-        if part == "v":
-            yield " ".join(word for word in synset.words if word in verbs and offset in ranks[part, word][:MOST_SENSES])
-
-
 NEAR = 0.4
 """Cosine in the built-in model from which words of one synset are near: it sorts out their rare meanings."""
 
@@ -231,8 +186,6 @@ def main() -> None:
     sets, ranks = synsets(folder), senses(folder)
     verbs = frozenset(mostly(folder, VERBS))
     write("antonyms.en.txt", "Words that exclude each other.", known(antonyms(sets, ranks), vocabulary))
-    write("synonyms.en.txt", "Words for the same thing.", known(synonyms(sets, ranks, Uses(folder)), vocabulary))
-    write("alike.en.txt", "Verbs that may say the same.", known(alike(sets, ranks, verbs), vocabulary))
     write("near.en.txt", "Words near enough beside an equal rest.", by_word(near(sets, ranks), vocabulary))
     kinds = (members(sets, ranks, kind, 0) for kind in KINDS)
     write("kinds.en.txt", "What is of a kind: the kind, and its members.", known(kinds, vocabulary))

@@ -17,12 +17,12 @@ from pathlib import Path
 from memctl.judgement import lexicon
 
 FILES = (
-    "antonyms.en.txt", "synonyms.en.txt", "alike.en.txt", "kinds.en.txt", "classes.en.txt", "persons.en.txt", "verbs.en.txt", "adjectives.en.txt", "near.en.txt", "past.en.txt",
+    "antonyms.en.txt", "kinds.en.txt", "classes.en.txt", "persons.en.txt", "verbs.en.txt", "adjectives.en.txt", "near.en.txt", "past.en.txt",
     "plural.en.txt", "antonyms.zh.txt", "synonyms.zh.txt", "alike.zh.txt", "words.zh.txt",
 )  # fmt: skip
 LISTS = (
     "attributes", "single", "additive", "participles", "exclusive", "synonyms", "loosened", "opposites", "alike", "kinds", "implied", "rewritings",
-    "paraphrased", "paraphrases", "converse", "regions", "relatives", "contrast", "light", "weak", "conditional", "fillers",
+    "paraphrased", "paraphrases", "generic", "giving", "regions", "relatives", "contrast", "light", "weak", "conditional", "fillers",
 )  # fmt: skip
 
 

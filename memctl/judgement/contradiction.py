@@ -360,7 +360,7 @@ def _may_still(mark: Word, word: Word) -> bool:
     """Whether who quits or declines something may do this with it: test it, dislike it; hardly: use it, drink it."""
     if not (is_chinese(mark) and _is_verb(mark) and is_chinese(word) and _is_verb(word)):
         return False
-    uses = len(word.text) == 1 or any(among(word, "zh", name) for name in ("frequencies", "light", "wording"))
+    uses = len(word.text) == 1 or any(among(word, "zh", name) for name in ("frequencies", "light"))
     return not uses or "接受" in lexicon.excluded(mark.stem)
 
 

@@ -181,8 +181,7 @@ def excluded(stem: str) -> Words:
 @cache
 def alike() -> Mapping[str, Words]:
     """For the stem of a verb, the groups of verbs it is in that may say the same."""
-    lists = [*groups("en", "alike"), *(frozenset(map(stem, line)) for line in _lines("alike.en.txt"))]
-    return _numbered(lists)
+    return _numbered(groups("en", "alike"))
 
 
 @cache
@@ -191,7 +190,7 @@ def classes() -> Mapping[str, Words]:
     return _numbered([frozenset(map(stem, line[1:])) for line in _lines("classes.en.txt")])
 
 
-def _numbered(lists: list[Words]) -> Mapping[str, Words]:
+def _numbered(lists: Iterable[Words]) -> Mapping[str, Words]:
     found: dict[str, set[str]] = {}
     for number, group in enumerate(lists):
         for word in group:
@@ -234,27 +233,17 @@ def _without(word: str, mark: str) -> tuple[str, ...]:
 @cache
 def synonyms() -> Mapping[str, str]:
     """For a word with synonyms, what stands for all of them."""
-    return {**_first_of_each(_lines("synonyms.en.txt")), **own_synonyms()}
-
-
-@cache
-def own_synonyms() -> Mapping[str, str]:
-    """The synonyms of `en.toml` alone."""
-    return _first_of_each(line.split() for line in listed("en")["synonyms"].strip().splitlines())
-
-
-def _first_of_each(lines: Iterable[list[str]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for line in lines:
-        for word in line:
-            found.setdefault(word, f"={line[0]}")
+    for line in listed("en")["synonyms"].strip().splitlines():
+        for word in line.split():
+            found.setdefault(word, f"={line.split()[0]}")
     return found
 
 
 @cache
 def counted(unit: str) -> str:
     """What stands for all words for what a number is of: children and kids, people and members."""
-    groups = (*listed_groups("en", "counted_groups"), *listed_groups("zh", "measure_groups"))
+    groups = listed_groups("en", "counted_groups")
     return next((group[0] for group in groups if unit in group or stem(unit) in group), synonyms().get(unit, unit))
 
 

@@ -31,8 +31,6 @@ def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
     ]
     if not groups[0].isdisjoint(groups[1]):
         return True
-    if any(set(stems) <= group for group in lexicon.groups("en", "converse")):
-        return False
     return any(b in lexicon.near().get(a, ()) for a in mine for b in theirs) or is_adverb(one, other)
 
 

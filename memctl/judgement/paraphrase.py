@@ -37,19 +37,17 @@ def alike(one: Sentence, other: Sentence) -> bool:
     if has_one_alone(a, b) or has_one_alone(b, a):
         return False
     pairs, left, right = paired(a, b)
-    nothing = says_nothing(a, left, b), says_nothing(b, right, a)
-    if not pairs or not any(nothing) or not all(_of_one_owner(a.owners[m], b.owners[n]) for m, n in pairs):
+    if not pairs or not (says_nothing(a, left, b) and says_nothing(b, right, a)):
         return False
-    if not _add_nothing(a, left, b, right):
+    if not all(_of_one_owner(a.owners[m], b.owners[n]) for m, n in pairs):
         return False
-    if _worded_alike(a, b, pairs):
-        return all(nothing) and in_order(a, b, pairs) and not _differ_on_purpose(a, b, pairs, left, right)
-    belong = says_nothing(a, left, b, reworded=True) and says_nothing(b, right, a, reworded=True)
-    return belong and in_order(a, b, pairs)
+    if not (_add_nothing(a, left, b, right) and in_order(a, b, pairs)):
+        return False
+    return not (_worded_alike(a, b, pairs) and _differ_on_purpose(a, b, pairs, left, right))
 
 
 def _worded_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
-    """Whether what two sentences share is word for word the same, in one order: then any other word counts."""
+    """Whether what two sentences share is word for word the same, in one order."""
     return _same_order(pairs) and all(_forms(one.words[a]) == _forms(other.words[b]) for a, b in pairs)
 
 
@@ -110,7 +108,7 @@ def has_one_alone(one: Frame, other: Frame) -> bool:
 
 def _may_stand_alone(word: Word) -> bool:
     """Whether `says_nothing` may let it pass."""
-    return is_generic(word) or word.key == "they" or _belongs_to_wording(word)
+    return is_generic(word) or word.key == "they" or word.plain in _LASTS
 
 
 def may_have_partner(word: Word, others: Sequence[Word]) -> bool:
@@ -205,17 +203,12 @@ def _compounds(
                 break
 
 
-def says_nothing(side: Frame, alone: Sequence[int], other: Frame, reworded: bool = False) -> bool:
-    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs.
-
-    Args:
-        reworded: whether the sentences differ in their wording anyway: then more words may belong to that.
-    """
+def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
+    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
     words = [side.words[at] for at in alone if not _lasts(side, at)]
     return all(
         is_generic(word)
         or (word.key == "they" and other.passive)
-        or (reworded and _belongs_to_wording(word))
         or any(near(word, light) for light in other.light)
         for word in words
     )
@@ -251,17 +244,14 @@ def _small_alone(side: Frame, other: Frame) -> list[Word]:
 def _lasts(side: Frame, at: int) -> bool:
     """Whether a word is the verb of a length of time: it lasts two years, its length is two years."""
     after = side.words[at + 1 : at + 2]
-    return bool(after) and _is_length(after[0]) and side.words[at].plain in ("last", "lasts", "lasted")
+    return bool(after) and _is_length(after[0]) and side.words[at].plain in _LASTS
+
+
+_LASTS = frozenset("last lasts lasted".split())
 
 
 def _is_length(word: Word) -> bool:
     return word.quantity is not None and word.quantity.type in LENGTHS
-
-
-def _belongs_to_wording(word: Word) -> bool:
-    return word.kind == WORD and (
-        word.stem in lexicon.stems("en", "wording") or word.text in lexicon.words("zh", "wording")
-    )
 
 
 def is_generic(word: Word) -> bool:

@@ -35,8 +35,8 @@ def reworded(pair: Pair) -> Clash | None:
     if measured and any(_opposed(one.words[at], other.words[n]) for at in left for n in right):
         return None
     aside = _names_amount if measured else _is_aside
-    left = [at for at in left if not (aside(one.words[at]) or says_nothing(one, [at], other, reworded=True))]
-    right = [at for at in right if not (aside(other.words[at]) or says_nothing(other, [at], one, reworded=True))]
+    left = [at for at in left if not (aside(one.words[at]) or says_nothing(one, [at], other))]
+    right = [at for at in right if not (aside(other.words[at]) or says_nothing(other, [at], one))]
     shared = tuple(word for at, n in pairs for word in (one.words[at], other.words[n]))
     differing = (one.hard - other.hard) + (other.hard - one.hard)
     for frequency in lexicon.words("en", "frequencies") | {"使用"}:
@@ -133,8 +133,8 @@ def _values(one: Frame, other: Frame, slots: Slots, left: Places, right: Places,
     before = {one.before[left[0]], other.before[right[0]]} - ({"", "在"} if is_chinese(a[0]) else set())
     if len(before) > 1 or _is_name(a) != _is_name(b) or may_hold(a, b) or is_vague(a) or is_vague(b):
         return False
-    verbs = ("single", "participles") if is_chinese(a[0]) or before & _PLACES else ()
     language = one.sentence.language
+    verbs = ("single",) if language == "zh" else ("single", "participles") if before & _PLACES else ()
     verbs_of_one = frozenset().union(*(lexicon.stems(language, name) for name in verbs))
     listed = verbs_of_one | lexicon.stems(language, "attributes") - people()
     return not _add(shared) and any(word.stem in listed or word.text in listed for word in shared)

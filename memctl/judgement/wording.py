@@ -262,7 +262,7 @@ def _word(given: str, word: str, first: bool, subject: bool, loud: bool = False)
     stem, mark = lexicon.base(word)
     lemma = lexicon.lemma(word.removesuffix("'s"), mark)
     name = not (first or loud) and given[:1].isupper()
-    known = lexicon.own_synonyms() if name else lexicon.synonyms()
+    known = lexicon.synonyms()
     key = known.get(word) or known.get(lemma, lemma)
     if mark == "s" and word in known and lemma not in known and word not in lexicon.verbs():
         mark = ""  # docs, Postgres: no plural
