@@ -299,7 +299,7 @@ _FINITE = re.compile(r"[a-z]+(?:'[a-z]+)?")
 def _tense(text: str) -> str:
     """`past`, `been` for what was until now, or nothing, as far as auxiliaries and endings tell."""
     words = _FINITE.findall(re.sub(r"n't\b", " not", text.lower()))
-    if re.search(r"\b(?:has|have|'ve) been (?!\w+(?:ed|en|ne|t)\b)", text.lower()):
+    if re.search(r"\b(?:has|have|'ve|it's|he's|she's|that's) been (?!\w+(?:ed|en|ne|t)\b)", text.lower()):
         return "been"
     if words and words[0] in lexicon.verbs() and not (_is_past(words[1:2]) or words[1:2] == ["were"]):
         return ""  # an order; not "Rent was due"

@@ -204,10 +204,11 @@ def _compounds(
 
 
 def says_nothing(side: Frame, alone: Sequence[int], other: Frame) -> bool:
-    """Whether the words that only one sentence has add nothing: nouns for what the other words name, or light verbs."""
+    """Whether the words that only one sentence has add nothing: nouns for what a number is, or light verbs."""
     words = [side.words[at] for at in alone if not _lasts(side, at)]
+    measured = any(word.quantity or any(map(str.isdigit, word.text)) for word in side.words)
     return all(
-        is_generic(word)
+        (is_generic(word) and (measured or not (word.kind == WORD and word.text.isascii())))
         or (word.key == "they" and other.passive)
         or any(near(word, light) for light in other.light)
         for word in words
