@@ -327,6 +327,8 @@ def _denial(pair: Pair) -> Clash | None:
     some = "all" in claiming.flags
     if not some and _not_all(denying):
         return None
+    if any(_begins_compound(claiming, word, pair) for word in yes):
+        return None
     placed = [word for word in no if not cost(word) and _is_placed(denying, word)]
     if placed:
         return None
@@ -354,6 +356,23 @@ def _denial(pair: Pair) -> Clash | None:
         return None
     found = Clash(POLARITY, marks, (), pair.shared, spent)
     return found if pair.one.denied else replace(found, one=(), other=marks)
+
+
+def _begins_compound(sentence: Sentence, word: Word, pair: Pair) -> bool:
+    """Whether a word of both only tells of what kind this one is: who has a car loan may have no car."""
+    at = sentence.words.index(word)
+    before = sentence.words[at - 1] if at else word
+    if (
+        word.kind != WORD
+        or is_chinese(word)
+        or _is_verb(word)
+        or word.mark in ("ed", "ing")
+        or before.subject
+        or _is_verb(before)
+    ):
+        return False
+    says_how = word.plain.endswith("ly") or among(word, "en", "frequencies") or word.plain in lexicon.adjectives()
+    return not says_how and before in pair.shared and f"{before.text} {word.text}" in sentence.text
 
 
 def _may_still(mark: Word, word: Word) -> bool:

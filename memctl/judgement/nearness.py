@@ -31,12 +31,20 @@ def _near_english(one: str, mark: str, other: str, of_other: str) -> bool:
     ]
     if not groups[0].isdisjoint(groups[1]):
         return True
+    if is_agent(one, other) or is_agent(other, one):
+        return False
     return any(b in lexicon.near().get(a, ()) for a in mine for b in theirs) or is_adverb(one, other)
 
 
 def _without_ending(word: str) -> str:
     """A verb without the ending of its form, where no list knows what it is a form of: insure, insured."""
     return re.sub(r"(?:ing|ed|es|s|e)$", "", word)
+
+
+def is_agent(one: str, other: str) -> bool:
+    """Whether one word is for who or what does the other: driver, drives."""
+    base = lexicon.lemma(other, lexicon.base(other)[1]).removesuffix("e")
+    return one.removesuffix("s") in (f"{base}er", f"{base}or", f"{base}{base[-1:]}er")
 
 
 def is_adverb(one: str, other: str) -> bool:

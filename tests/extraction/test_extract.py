@@ -890,6 +890,7 @@ def test_recollections_quotations_and_reactions_are_not_kept(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Going forward I want shorter replies from you.",
         "Store in memctl: the release branch is cut every second Tuesday.",
         "FYI for your notes: the projector is broken.",
         "One thing to remember about our house: the hot tap is on the right.",

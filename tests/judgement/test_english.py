@@ -97,6 +97,9 @@ def test_what_says_the_same(one: str, other: str) -> None:
         ("Ann has a dog.", "Ann takes a dog."),
         ("The weight of the bridge is 20.", "The price of the bridge is 20."),
         ("The time for the trip is known.", "The place for the trip is known."),
+        ("What do you think about that?", "What do you think about the length?"),
+        ("Cheese and crackers are ready.", "Cheese crackers are ready."),
+        ("Install the driver.", "Install the drives."),
         ("मैं की किताब", "मैं का किताब"),
         (f"Notes: {'word ' * 90}may", f"Notes: {'word ' * 90}may not"),
     ],
@@ -427,6 +430,7 @@ def test_what_is_done_excludes_a_state(one: str, other: str) -> None:
         ("Sara sleeps well.", "Sara sings badly."),
         ("Well, the report is done.", "The report is badly written."),
         ("Pavel speaks Polish.", "Pavel does not speak German."),
+        ("Tom has no car.", "Tom has a car loan."),
     ],
 )
 def test_what_is_done_beside_another_state(one: str, other: str) -> None:
