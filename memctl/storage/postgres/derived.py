@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memctl.core.formats.document import FILE_NAME
@@ -20,6 +21,8 @@ from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 
 T = TypeVar("T")
+Place = tuple[str, str]
+"""The path and the ref of an entry."""
 
 AT_ONCE = 1_000
 """Entries in one statement."""
@@ -38,7 +41,7 @@ def row_of(found: Sequence[Any]) -> Row:
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """An entry as it is in the tables."""
 
     n: int
@@ -56,7 +59,7 @@ class _New:
     entry: Entry
     digest: bytes
     words: Sequence[str]
-    known: _Known | None
+    known: Known | None
 
     @property
     def same_words(self) -> bool:
@@ -67,8 +70,9 @@ def update(
     db: Database,
     state: State,
     entries: Sequence[Entry],
-    removed: Sequence[tuple[str, str]],
-    vectors: Mapping[tuple[str, str], Packed],
+    removed: Sequence[Place],
+    vectors: Mapping[Place, Packed],
+    known: Mapping[Place, Known | None] = MappingProxyType({}),
 ) -> State:
     """Put entries, and take others out.
 
@@ -76,13 +80,15 @@ def update(
         state: as `state.locked` gives it.
         removed: entries that go, by path and ref.
         vectors: of entries, by path and ref; an entry without one waits (`pending`), unless its words are the same.
+        known: what is in the tables, as far as it was looked up.
 
     Returns:
         the state afterwards, which the caller writes.
     """
     latest = {(entry.path, entry.ref): entry for entry in entries}
-    known = _known(db, [*latest, *removed])
-    state = _take_out(db, state, [known[each] for each in removed if each in known and each not in latest])
+    known = {**known, **_known(db, [place for place in (*latest, *removed) if place not in known])}
+    gone = [there for place in removed if (there := known.get(place)) and place not in latest]
+    state = _take_out(db, state, gone)
     for some in _batches([*latest.items()], AT_ONCE):
         state = _put(db, state, [(entry, known.get(place)) for place, entry in some], vectors)
     return state
@@ -92,21 +98,33 @@ def _batches(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
-def _known(db: Database, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], _Known]:
-    sql = """SELECT e.path, e.ref, e.n, e.part, e.size, e.digest, e.embedded
-    FROM unnest($2::text[], $3::text[]) w (path, ref)
-    JOIN entries e ON e.user_id = $1 AND e.path = w.path AND e.ref = w.ref"""
-    found: dict[tuple[str, str], _Known] = {}
+KNOWN = """SELECT e.path, e.ref, e.n, e.part, e.size, e.digest, e.embedded
+FROM unnest($2::text[], $3::text[]) w (path, ref)
+JOIN entries e ON e.user_id = $1 AND e.path = w.path AND e.ref = w.ref"""
+"""The entries at some places."""
+
+
+def arrays(places: Sequence[Place]) -> tuple[str, str]:
+    """The arguments of `KNOWN`."""
+    return texts(path for path, _ in places), texts(ref for _, ref in places)
+
+
+def known_of(rows: Iterable[Sequence[Any]]) -> dict[Place, Known]:
+    """What the rows of `KNOWN` are."""
+    return {(restored(path), restored(ref)): Known(*rest) for path, ref, *rest in rows}
+
+
+def _known(db: Database, places: Sequence[Place]) -> dict[Place, Known]:
+    found: dict[Place, Known] = {}
     for some in _batches(places, AT_ONCE * 10):
-        rows = db.rows(sql, db.user, texts(path for path, _ in some), texts(ref for _, ref in some))
-        found |= {(restored(path), restored(ref)): _Known(*rest) for path, ref, *rest in rows}
+        found |= known_of(db.rows(KNOWN, db.user, *arrays(some)))
     return found
 
 
 _TABLES = ("entries", "postings", "tags", "links", "vectors", "sketches")
 
 
-def _take_out(db: Database, state: State, gone: Sequence[_Known]) -> State:
+def _take_out(db: Database, state: State, gone: Sequence[Known]) -> State:
     if not gone:
         return state
     keys = numbers(each.n for each in gone)
@@ -115,7 +133,7 @@ def _take_out(db: Database, state: State, gone: Sequence[_Known]) -> State:
     return _counted(state, [], gone)
 
 
-def _counted(state: State, new: Sequence[_New], gone: Sequence[_Known]) -> State:
+def _counted(state: State, new: Sequence[_New], gone: Sequence[Known]) -> State:
     """The state with the sizes of what came and went."""
     parts = Counter(part_of(each.entry.path) for each in new if each.known is None)
     parts.subtract(_NAMES[each.part] for each in gone)
@@ -136,8 +154,8 @@ _NAMES = {number: name for name, number in PARTS.items()}
 def _put(
     db: Database,
     state: State,
-    entries: Sequence[tuple[Entry, _Known | None]],
-    vectors: Mapping[tuple[str, str], Packed],
+    entries: Sequence[tuple[Entry, Known | None]],
+    vectors: Mapping[Place, Packed],
 ) -> State:
     new = []
     for entry, known in entries:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from memctl.core.formats import document, knowledge, reflections
 from memctl.core.formats.document import FILE_NAME
@@ -17,6 +18,7 @@ from memctl.storage.entries.vectors import Packed, packed_all
 from memctl.storage.ports.storage import Progress
 from memctl.storage.postgres import derived
 from memctl.storage.postgres import state as states
+from memctl.storage.postgres.derived import Known, Place
 from memctl.storage.postgres.escaping import restored, texts
 from memctl.storage.postgres.messages import PostgresMessages
 from memctl.storage.postgres.schema import RULES
@@ -28,8 +30,6 @@ AT_ONCE = 1_000
 
 EMBED_BATCH = 256
 
-Place = tuple[str, str]
-
 
 @dataclass(frozen=True)
 class Indexing:
@@ -39,14 +39,23 @@ class Indexing:
     messages: PostgresMessages
     embedder: Embedder | None
 
-    def index(self, change: Change, raws: Mapping[str, bytes], message_ids: Sequence[str]) -> None:
+    def index(
+        self,
+        change: Change,
+        raws: Mapping[str, bytes],
+        message_ids: Sequence[str],
+        state: State | None = None,
+        known: Mapping[Place, Known | None] = MappingProxyType({}),
+    ) -> None:
         """Index what a change has written.
 
         Args:
             raws: of the records put, by id.
             message_ids: messages that it deleted, or brought back.
+            state: as it was read with the lock on it; it is read here if it is not given.
+            known: see `derived.update`.
         """
-        state = self._ready(states.locked(self.db))
+        state = self._ready(state or states.locked(self.db))
         entries = [record_entry(memory, raws[memory.memory_id]) for memory in change.puts]
         removed = [(FILE_NAME, name) for name in change.removes]
         problems: dict[str, str] = json.loads(state.problems)
@@ -58,7 +67,7 @@ class Indexing:
         of_messages = self.messages.entries_of(message_ids)
         removed += self._stale_messages(message_ids, of_messages)
         state = replace(state, problems=json.dumps({name: why for name, why in problems.items() if why}))
-        states.write(self.db, self._updated(state, [*entries, *of_messages], removed))
+        states.write(self.db, self._updated(state, [*entries, *of_messages], removed, known))
 
     def take_in_messages(self) -> bool:
         """Index the next lines of transcripts; returns whether there were any."""
@@ -115,8 +124,14 @@ class Indexing:
         empty = not state.total and not state.model
         return replace(state, model=self.embedder.identity) if empty and self.embedder else state
 
-    def _updated(self, state: State, entries: Sequence[Entry], removed: Sequence[Place]) -> State:
-        return derived.update(self.db, state, entries, removed, self._vectors(state, entries))
+    def _updated(
+        self,
+        state: State,
+        entries: Sequence[Entry],
+        removed: Sequence[Place],
+        known: Mapping[Place, Known | None] = MappingProxyType({}),
+    ) -> State:
+        return derived.update(self.db, state, entries, removed, self._vectors(state, entries), known)
 
     def _vectors(self, state: State, entries: Sequence[Entry]) -> dict[Place, Packed]:
         """The vectors of entries. A slow model makes them later, outside of any transaction."""

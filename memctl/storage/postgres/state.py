@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from hashlib import blake2b
+from typing import Any
 
 from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES
-from memctl.storage.postgres.transactions import Database, filled, literal
+from memctl.storage.postgres.transactions import Database, literal
 
 PARTS = {MEMORIES: 1, MESSAGES: 2, DOCUMENTS: 3}
 """The parts of an answer, as the tables name them."""
@@ -51,35 +53,43 @@ class State:
 
 
 _COLUMNS = "version, rules, model, next_n, memories, messages, documents, size, vectors, messages_to, problems, graph"
-_SQL = f"""SELECT {_COLUMNS}, coalesce((SELECT max(seq) FROM messages m WHERE m.user_id = i.user_id), 0)
-FROM indexes i WHERE user_id = $1"""
+_READ = f"{_COLUMNS}, coalesce((SELECT max(seq) FROM messages m WHERE m.user_id = i.user_id), 0)"
 
 
-def opening(user: str) -> str:
-    """The statement that reads the state, for `Database.opening`."""
-    return filled(_SQL, [user])
+def opening(user: str, beside: str = "") -> str:
+    """The statement that reads the state, and other columns behind it, for `Database.opening`."""
+    columns = f"{_READ}, {beside}" if beside else _READ
+    return f"SELECT {columns} FROM indexes i WHERE user_id = {literal(user)}"
 
 
-def locking(user: str, *, derived: bool = True) -> str:
+def locking(user: str, *, derived: bool = True, beside: str = "") -> str:
     """The statements that wait for the lock of a user, and read the state: to the end of the transaction nobody else
     changes memories, nor what is derived (unless that lock is to be taken later).
+
+    Args:
+        beside: columns of `indexes i` that are read along, as they are once the lock of the user is held.
 
     The advisory lock is a queue: whoever came first has it next. The lock of the row alone excludes others for certain
     (on several nodes of Citus, say), but may go to a latecomer.
     """
     queue = f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'memctl/{user}')}, 0))::text"
     row = f"SELECT FROM users WHERE user_id = {literal(user)} FOR UPDATE"
-    return f"{queue}; {row}; {opening(user)}{' FOR UPDATE' if derived else ''}"
+    return f"{queue}; {row}; {opening(user, beside)}{' FOR UPDATE' if derived else ''}"
 
 
 def opened(db: Database) -> State:
     """The state as it was when the present transaction began."""
-    return State(*db.opened) if db.opened else State()
+    return State(*db.opened[: len(fields(State))]) if db.opened else State()
+
+
+def beside(db: Database) -> Sequence[Any]:
+    """The columns that were read along with it."""
+    return db.opened[len(fields(State)) :] if db.opened else ()
 
 
 def read(db: Database) -> State:
     """The state now."""
-    row = db.row(_SQL, db.user)
+    row = db.row(f"SELECT {_READ} FROM indexes i WHERE user_id = $1", db.user)
     return State(*row) if row else State()
 
 

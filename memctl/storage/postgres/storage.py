@@ -36,7 +36,7 @@ from memctl.storage.postgres.schema import RULES
 from memctl.storage.postgres.search import PostgresSearch
 from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import LOCKED, RELAXED, SNAPSHOT, Database
-from memctl.storage.postgres.view import PostgresView
+from memctl.storage.postgres.view import Beginning, PostgresView, beginning
 from memctl.storage.postgres.writing import carried_out
 
 if TYPE_CHECKING:
@@ -138,25 +138,31 @@ class PostgresStorage:
         """Decide and write, in one transaction."""
         if len(self._given) > records.REMEMBERED:
             self._given.clear()
-        with self._held():
-            if tidy and not (first := housekeeping(self.view(), now)).empty:
+        with self._held(beside=beginning(self.user, now)):
+            view = replace(self.view(), begun=Beginning(*states.beside(self.db)))
+            if tidy and not (first := housekeeping(view, now)).empty:
                 decide(self.view())  # what is going to be refused must change nothing, not even this
-                self._write(first, now)
-            change, value = decide(self.view())
+                self._write(view, first, now)
+                view = self.view()
+            change, value = decide(view)
             if not change.empty:
-                self._write(change, now)
+                self._write(view, change, now)
             return value
 
-    def _write(self, change: Change, now: datetime) -> None:
-        carried_out(self.db, self.view(), self._indexing, change, now, self._log_limit)
+    def _write(self, view: PostgresView, change: Change, now: datetime) -> None:
+        carried_out(self.db, view, self._indexing, change, now, self._log_limit)
 
     @contextmanager
-    def _held(self, *, derived: bool = True) -> Iterator[None]:
+    def _held(self, *, derived: bool = True, beside: str = "") -> Iterator[None]:
         """A transaction in which nobody else changes memories or what is derived: all that a decision reads of them is
-        of one moment."""
+        of one moment.
+
+        Args:
+            beside: see `state.locking`.
+        """
         if self.db.reader:
             raise RefusedError(f"the memories of {self.user} are read-only for {self.db.reader}")
-        with self.db.transaction(LOCKED, states.locking(self.user, derived=derived)):
+        with self.db.transaction(LOCKED, states.locking(self.user, derived=derived, beside=beside)):
             if self.db.opened is None:
                 raise NotFoundError(f"no user {self.user!r} in {self.db.address.shown}")
             yield

@@ -94,11 +94,7 @@ class Database:
         assert self._current is not None, "statements need a transaction"
         self._send()
         with telling(self.address):
-            cursor = self._current.execute("; ".join(filled(*statement) for statement in statements).encode())
-            rows = [cursor.fetchall()]
-            while cursor.nextset():
-                rows.append(cursor.fetchall())
-            return rows
+            return _results(self._current.execute("; ".join(filled(*each) for each in statements).encode()))
 
     def _execute(self, sql: str, arguments: Sequence[Any] = (), *, binary: bool = False) -> psycopg.Cursor[Row]:
         """Carry out a statement in the present transaction."""
@@ -182,7 +178,6 @@ class Database:
                 self.began += 1
                 try:
                     yield
-                    self._send()
                     self._commit(connection)
                 finally:
                     self._current = None
@@ -245,10 +240,14 @@ class Database:
         return f'{schema.SCHEMA}, "{self.connections.vector_schema}"'
 
     def _commit(self, connection: Connection) -> None:
+        """Commit, after carrying out what waits, in the same round trip."""
+        statements, self._waiting = [*self._waiting, "COMMIT"], []
         try:
             with telling(self.address):
-                connection.execute(b"COMMIT")
+                connection.execute("; ".join(statements).encode())
         except DatabaseError as problem:
+            if not connecting.is_lost(connection):
+                raise
             hint = "Whether the change was saved is not certain: `memctl log` shows it if it was."
             raise DatabaseError(problem.message, hint=hint) from None
 
@@ -313,9 +312,15 @@ def _first(rows: Sequence[Row]) -> Row | None:
 
 def _last(cursor: psycopg.Cursor[Row]) -> list[Row]:
     """The rows of the last of several statements that gives any."""
-    rows: list[Row] = []
+    results = _results(cursor)
+    return results[-1] if results else []
+
+
+def _results(cursor: psycopg.Cursor[Row]) -> list[list[Row]]:
+    """The rows of each of several statements that gives any."""
+    results = []
     while True:
         if cursor.description:
-            rows = cursor.fetchall()
+            results.append(cursor.fetchall())
         if not cursor.nextset():
-            return rows
+            return results

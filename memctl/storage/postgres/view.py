@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from memctl.core import kinds, records
 from memctl.core.formats import codec, document, knowledge, reflections, transcript_lines, trash
@@ -23,7 +23,7 @@ from memctl.storage.postgres import lines
 from memctl.storage.postgres.derived import FOUND, row_of
 from memctl.storage.postgres.escaping import restored, short, texts
 from memctl.storage.postgres.search import PostgresSearch
-from memctl.storage.postgres.transactions import Database
+from memctl.storage.postgres.transactions import Database, literal
 
 RECORDS_AT_ONCE = 500
 
@@ -31,6 +31,39 @@ _ORDER = {"fact_key": "e.created, e.memory_id"}
 """The order of what is looked up by a column; else that in which it came."""
 
 _NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
+
+
+class Beginning(NamedTuple):
+    """What every change looks at: it is read along with the lock, which saves round trips.
+
+    Args:
+        header: what stands beside the records; `trash`: the names of the texts in the trash.
+        expires: whether any memory has expired.
+        reflections: whether there are any.
+    """
+
+    header: bytes | None
+    expires: bool
+    reflections: bool
+    trash: Sequence[str]
+
+
+RAWS = """SELECT m.memory_id, m.raw FROM unnest($2::text[]) WITH ORDINALITY w (id, place)
+JOIN memories m ON m.user_id = $1 AND m.memory_id = w.id ORDER BY w.place"""
+"""The records with some ids."""
+
+_EXPIRED = "e.expires <= {now} AND NOT e.pinned"
+_REFLECTIONS = "EXISTS (SELECT FROM entries e WHERE e.user_id = {user} AND e.part = 1 AND NOT e.record)"
+_IN_TRASH = "SELECT t.name FROM texts t WHERE t.user_id = {user} AND starts_with(t.name, {trash})"
+
+
+def beginning(user: str, now: datetime) -> str:
+    """The columns of a `Beginning`."""
+    given = {"user": literal(user), "now": literal(now.timestamp()), "trash": literal(TRASH)}
+    columns = f"""(SELECT u.header FROM users u WHERE u.user_id = {{user}}),
+    EXISTS (SELECT FROM entries e WHERE e.user_id = {{user}} AND e.record AND {_EXPIRED}),
+    {_REFLECTIONS}, ARRAY({_IN_TRASH})"""
+    return columns.format(**given)
 
 
 @dataclass(frozen=True)
@@ -44,6 +77,7 @@ class PostgresView:
     """The last id given out in each second, whatever became of its memory."""
     expected: dict[tuple[str, str], list[bytes]] = field(default_factory=dict)
     """The records that were looked up ahead, by column and value."""
+    begun: Beginning | None = None
 
     @property
     def search(self) -> Search:
@@ -101,9 +135,7 @@ class PostgresView:
             sql = """SELECT m.memory_id, m.raw FROM memories m JOIN entries e ON e.user_id = m.user_id
             AND e.path = 'memory.json' AND e.ref = m.memory_id WHERE m.user_id = $1 ORDER BY e.created, e.memory_id"""
             return {restored(name): raw for name, raw in self.db.rows(sql, self.db.user)}
-        sql = """SELECT m.memory_id, m.raw FROM unnest($2::text[]) WITH ORDINALITY w (id, place)
-        JOIN memories m ON m.user_id = $1 AND m.memory_id = w.id ORDER BY w.place"""
-        found = self.db.rows(sql, self.db.user, texts(memory_ids)) if memory_ids else []
+        found = self.db.rows(RAWS, self.db.user, texts(memory_ids)) if memory_ids else []
         return {restored(name): raw for name, raw in found}
 
     def all(self) -> Iterator[Memory]:
@@ -192,7 +224,8 @@ class PostgresView:
 
     @cached_property
     def _header(self) -> Mapping[str, Any]:
-        data = self.db.value("SELECT header FROM users WHERE user_id = $1", self.db.user)
+        sql = "SELECT header FROM users WHERE user_id = $1"
+        data = self.begun.header if self.begun else self.db.value(sql, self.db.user)
         return dict(json.loads(data)) if data else {}
 
     @cached_property
@@ -249,8 +282,10 @@ class PostgresView:
 
     @cached_property
     def _in_trash(self) -> set[str]:
-        sql = "SELECT name FROM texts WHERE user_id = $1 AND starts_with(name, $2)"
-        return {restored(name) for (name,) in self.db.rows(sql, self.db.user, TRASH)}
+        if self.begun:
+            return {*map(restored, self.begun.trash)}
+        rows = self.db.rows(_IN_TRASH.format(user="$1", trash="$2"), self.db.user, TRASH)
+        return {restored(name) for (name,) in rows}
 
     # Messages and texts
 
@@ -310,8 +345,9 @@ class PostgresView:
 
     @cached_property
     def _has_reflections(self) -> bool:
-        sql = "SELECT EXISTS (SELECT FROM entries WHERE user_id = $1 AND part = 1 AND NOT record)"
-        return bool(self.db.value(sql, self.db.user))
+        if self.begun:
+            return self.begun.reflections
+        return bool(self.db.value(f"SELECT {_REFLECTIONS.format(user='$1')}", self.db.user))
 
     def orphans(self) -> list[Reflection]:
         if not self._has_reflections:
@@ -326,7 +362,9 @@ class PostgresView:
     # What is to be tidied up
 
     def expired(self, now: datetime) -> list[Memory]:
-        return self._memories("e.expires <= $2 AND NOT e.pinned", now.timestamp(), order="e.expires, e.ref")
+        if self.begun and not self.begun.expires:
+            return []
+        return self._memories(_EXPIRED.format(now="$2"), now.timestamp(), order="e.expires, e.ref")
 
     def repeated(self) -> set[str]:
         """None: an id is a key here."""

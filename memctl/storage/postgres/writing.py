@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memctl.core import operations, times
 from memctl.core.formats import document
+from memctl.core.formats.document import FILE_NAME
 from memctl.core.models import Change, TextEdit
 from memctl.core.operations import Operation, TextStep
 from memctl.errors import ConflictError, InvalidDataError
-from memctl.storage.postgres import lines, log
-from memctl.storage.postgres.escaping import LONGEST_ID, texts
+from memctl.storage.postgres import derived, lines, log
+from memctl.storage.postgres import state as states
+from memctl.storage.postgres.derived import Known, Place
+from memctl.storage.postgres.escaping import LONGEST_ID, restored, texts
 from memctl.storage.postgres.indexing import Indexing
+from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import Database
-from memctl.storage.postgres.view import PostgresView
+from memctl.storage.postgres.view import RAWS, PostgresView
 
 Header = tuple[Mapping[str, Any], Mapping[str, Any]]
 
@@ -32,14 +37,52 @@ def carried_out(
     """
     raws = {memory.memory_id: change.raws.get(memory.memory_id) or document.raw_of(memory) for memory in change.puts}
     _check(view, raws, change.texts)
-    known = view.raws([*raws, *change.removes])
     header = _header(view, change)
-    _note(db, change, now, operations.record_steps(raws, known, change.removes), header, log_limit)
+    before = _begin(db, [*raws, *change.removes], header)
+    _note(db, change, now, operations.record_steps(raws, before.raws, change.removes), header, before, log_limit)
     put_memories(db, raws)
     remove_memories(db, change.removes)
     _write_texts(db, change.texts)
     messages = lines.change(db, change.lines)
-    indexing.index(change, raws, messages)
+    indexing.index(change, raws, messages, before.state, before.entries)
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What there was before a change.
+
+    Args:
+        number: of the operation; `log_size`: without it.
+        state: of what is derived.
+        raws, entries: of the memories that the change is about.
+    """
+
+    number: int
+    log_size: int
+    state: State
+    raws: Mapping[str, bytes]
+    entries: Mapping[Place, Known | None]
+
+
+def _begin(db: Database, ids: Sequence[str], header: Header | None) -> _Before:
+    """Note the user's new version, and read what there was before."""
+    state = states.locked(db) if db.written else states.opened(db)  # which `state.locking` has read
+    places = [(FILE_NAME, name) for name in ids]
+    version, raws, entries = db.several(
+        (_VERSION, (db.user, dumped(header[1]) if header else None)),
+        (RAWS, (db.user, texts(ids))),
+        (derived.KNOWN, (db.user, *derived.arrays(places))),
+    )
+    db.written += 1
+    number, size = version[0] if version else (0, 0)
+    found = derived.known_of(entries)
+    return _Before(
+        number, size, state, {restored(name): raw for name, raw in raws}, {place: found.get(place) for place in places}
+    )
+
+
+_VERSION = """UPDATE users SET version = version + 1, header = coalesce($2, header) WHERE user_id = $1
+RETURNING version, log_size"""
 
 
 def _check(view: PostgresView, raws: Mapping[str, bytes], edits: Sequence[TextEdit]) -> None:
@@ -94,12 +137,10 @@ def _note(
     now: datetime,
     steps: Sequence[operations.RecordStep],
     header: Header | None,
+    before: _Before,
     log_limit: int,
 ) -> None:
-    """Note the operation, and the user's new version."""
-    sql = """UPDATE users SET version = version + 1, header = coalesce($2, header) WHERE user_id = $1
-    RETURNING version, log_size"""
-    number, size = db.row(sql, db.user, dumped(header[1]) if header else None) or (0, 0)
+    """Note the operation."""
     operation = Operation(
         op=operations.new_id(now),
         at=times.to_text(now),
@@ -110,9 +151,9 @@ def _note(
         header=header,
         undoes=change.undoes,
         redoes=change.redoes,
-        number=number,
+        number=before.number,
     )
-    log.write(db, operation, size, log_limit)
+    log.write(db, operation, before.log_size, log_limit)
 
 
 def dumped(header: Mapping[str, Any]) -> bytes:
