@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _SKIPPING = "--skip-broken"
 
+_RECORDS_ALONE = ("category", "kind", "tags", "importance", "confidence", "key", "value", "pinned", "expires_at")
+"""Fields of a record that a plain line, one with `text`, may be thought to have."""
+
 
 def add_jsonl(path: Path, allow_duplicate: bool, allow_secret: bool) -> None:
     """Add one memory per line of a file."""
@@ -56,7 +59,9 @@ def import_memories(
     Args:
         skipping: the option or command that skips broken lines, for the hint.
     """
+    from memctl import stores
     from memctl.core import times
+    from memctl.core.sensitive import REFUSE
     from memctl.storage.postgres import address
 
     now = times.utc_now()
@@ -65,8 +70,10 @@ def import_memories(
         imported, tasks = _read_tables(path, form, only_store, now)
     else:
         imported, tasks = _read_file(Path(path), form, only_store, now), []
+    settings = stores.settings(the_store())
+    imported = _known_categories(imported, settings.categories)
     check_problems(imported.problems, skip_broken, skipping)
-    if not allow_secret:
+    if settings.secrets == REFUSE and not allow_secret:
         imported = _without_secrets(imported)
     if dry_run:
         _print(Counter({"would be read": len(imported.memories) + len(tasks)}), imported)
@@ -80,9 +87,6 @@ def import_memories(
 
     try:
         with opened() as store:
-            before = len(imported.problems)
-            imported = _known_categories(imported, store.settings.categories)
-            check_problems(imported.problems[before:], skip_broken, skipping)
             results = store.add_many(
                 imported.memories,
                 details=imported.details,
@@ -157,25 +161,21 @@ def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported
     return _without(
         imported,
         {
-            at: Problem("import", f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}")
-            for at, m in enumerate(imported.memories)
+            at: Problem(path, f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}", line)
+            for at, (m, (path, line)) in enumerate(zip(imported.memories, imported.places, strict=True))
             if m.category not in categories and "category" in imported.given.get(at, given_fields(m))
         },
     )
 
 
 def _without_secrets(imported: Imported) -> Imported:
-    """The import without likely secrets, if the settings refuse them; the memories that hold one become problems.
+    """The import without likely secrets; the memories that hold one become problems.
 
     Raises:
         RefusedError: all memories hold one.
     """
-    from memctl import stores
     from memctl.core import secret_guard
-    from memctl.core.sensitive import REFUSE
 
-    if stores.settings(the_store()).secrets != REFUSE:
-        return imported
     details, fronts = imported.details, imported.fronts
     omitted: dict[int, Problem] = {}
     for at, memory in enumerate(imported.memories):
@@ -232,9 +232,21 @@ def _print(counts: Counter[str], imported: Imported, results: Sequence[Added] = 
 
     ids = [added.memory.memory_id for added in results if added.outcome == "added"]
     problems = [str(problem) for problem in imported.problems]
-    render.document({"form": imported.form, "counts": dict(counts), "left_out": problems, "added": ids})
+    unread = _only_metadata(imported)
+    about = {"left_out": problems, "only_metadata": unread, "added": ids}
+    render.document({"form": imported.form, "counts": dict(counts), **about})
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or "nothing to add"
     render.say(f"{outcomes} (form: {imported.form})")
+    if unread:
+        render.warn(f"kept only as metadata: {', '.join(unread)}; with `content` instead of `text`, a line is a record")
     if counts["added"]:
         steps = -(-len(results) // BULK)
         render.say("undo this with `memctl undo`" + (f" ({steps} times)" if steps > 1 else ""))
+
+
+def _only_metadata(imported: Imported) -> list[str]:
+    """The fields of records that plain lines have, and that became metadata as all their other fields."""
+    from memctl.transfer import formats
+
+    plain_lines = imported.memories if imported.form == formats.PLAIN else ()
+    return [name for name in _RECORDS_ALONE if any(name in memory.metadata for memory in plain_lines)]

@@ -15,7 +15,7 @@ from memctl import distribution
 from memctl.core.formats import document
 from memctl.core.formats.codec import RecordError
 from memctl.core.models import Memory, Problem
-from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
+from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError, argument
 from memctl.storage.files import opening
 from memctl.transfer import foreign, jsontext, notes, records
 from memctl.transfer.fields import READABLE, Item
@@ -37,6 +37,9 @@ _LIST = re.compile(rb"\[\s*[\[{\"\]]")
 
 _SAMPLE = 20
 """Lines examined to distinguish lines with errors from a document."""
+
+_SPEAKERS = frozenset(("user", "assistant", "system", "tool", "developer", "human"))
+"""The roles of a conversation's messages: such a line is something that was said, not something known."""
 
 _HINT = f"Formats: {', '.join(FORMS)}. Name one with --format."
 
@@ -74,13 +77,13 @@ def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None,
         source: a file, a folder of notes, or the bytes of standard input.
         form: one of `FORMS`, or `auto` to detect it.
         now: `imported_at` of all memories, from which decay counts their age; None keeps the given value.
-        only_store: only import the plain lines with this `store`.
+        only_store: only import the plain lines with this `store`, or mem0's memories of this user.
 
     Raises:
-        NotFoundError: the file does not exist, or no line has the store `only_store`.
+        NotFoundError: the file does not exist, or no line has the store or user `only_store`.
         StorageError: the file cannot be read.
         InvalidDataError: the content is in no known format, or is broken JSON.
-        UsageError: the format is unknown or does not fit the source.
+        UsageError: the format is unknown or does not fit the source, or several users' memories are in it.
     """
     if form not in (AUTO, *FORMS):
         raise UsageError(f"unknown format {form!r}", hint=_HINT)
@@ -117,7 +120,7 @@ def _bytes(source: Path | bytes) -> bytes:
 
 def _refuse_store(only_store: str) -> None:
     if only_store:
-        raise UsageError("only plain lines have a store", hint="Leave --only-store out.")
+        raise UsageError("only plain lines have a store, and memories of mem0 a user", hint="Leave --only-store out.")
 
 
 # From bytes to values
@@ -186,12 +189,23 @@ def _form_of(entries: Iterable[Entry], path: str) -> tuple[str, Iterable[Entry]]
     seen: list[Entry] = []
     for entry in rest:
         seen.append(entry)
+        if _is_message(entry.value):
+            named = "-" if path == STANDARD_INPUT else argument(path)
+            hint = f"`memctl add --extract {named}` learns from it; --format {MEMCTL} takes each message as a fact."
+            raise InvalidDataError("is a conversation, not memories", path=path, line=entry.line, hint=hint)
         if shape := _shape(entry.value):
             return shape, chain(seen, rest)
     if not seen:
         return MEMCTL, seen
     first = seen[0]
     raise InvalidDataError(first.problem or "is in an unknown format", path=path, line=first.line, hint=READABLE)
+
+
+def _is_message(value: Any) -> bool:
+    """Whether a value is a message of a conversation; a record that has a field `role` besides its own is not."""
+    if not isinstance(value, dict) or "content" not in value or "memory_id" in value:
+        return False
+    return str(value.get("role")).lower() in _SPEAKERS
 
 
 def _shape(value: Any) -> str:
@@ -207,24 +221,49 @@ def _shape(value: Any) -> str:
     return PLAIN if "text" in value else ""
 
 
-def _maker(form: str, entries: Iterable[Entry], only_store: str, path: str) -> tuple[Make, Iterable[Entry]]:
-    """The function that converts a value to memories, and the entries to convert."""
+def _maker(form: str, entries: Iterable[Entry], only: str, path: str) -> tuple[Make, Iterable[Entry]]:
+    """The function that converts a value to memories, and the entries to convert.
+
+    Args:
+        only: the store of plain lines, or the user of mem0's memories, to convert.
+    """
     if form == PLAIN:
-        chosen = _of_store([*entries], only_store, path) if only_store else [*entries]
-        stores = {records.store_of(entry.value) for entry in chosen if not entry.problem}
-        return partial(records.plain, with_store=len(stores) > 1), chosen
-    _refuse_store(only_store)
-    makers: dict[str, Make] = {MCP: foreign.graph, MEM0: foreign.mem0}
-    return makers.get(form, records.record), entries
+        chosen = _of_one([*entries], "store", only, path) if only else [*entries]
+        return partial(records.plain, with_store=len(_named(chosen, "store")) > 1), chosen
+    if form == MEM0:
+        return foreign.mem0, _of_one_user([*entries], only, path)
+    _refuse_store(only)
+    return foreign.graph if form == MCP else records.record, entries
 
 
-def _of_store(entries: list[Entry], store: str, path: str) -> list[Entry]:
-    """The lines of one store, and broken lines, whose store is unknown."""
-    chosen = [entry for entry in entries if entry.problem or records.store_of(entry.value) == store]
+def _of_one_user(entries: list[Entry], user: str, path: str) -> list[Entry]:
+    """mem0's memories of one user, or all if they are of no more: memories here are somebody's.
+
+    Raises:
+        UsageError: they are of several users, and none is chosen.
+        NotFoundError: none is of that user.
+    """
+    users = _named(entries, "user_id") - {""}
+    if user and users != {user}:
+        return _of_one(entries, "user_id", user, path)
+    if len(users) > 1:
+        hint = f"--only-store NAME imports those of one. Here: {', '.join(sorted(users)[:8])}."
+        raise UsageError(f"{path} has memories of {len(users)} users", hint=hint)
+    return entries
+
+
+def _of_one(entries: list[Entry], field: str, name: str, path: str) -> list[Entry]:
+    """The entries whose field is this, and broken ones, whose field is unknown."""
+    chosen = [entry for entry in entries if entry.problem or records.name_in(entry.value, field) == name]
     if any(not entry.problem for entry in chosen):
         return chosen
-    stores = sorted({records.store_of(entry.value) for entry in entries if not entry.problem})
-    raise NotFoundError(f"no line of {path} has the store {store!r}", hint=f"It has {', '.join(stores[:8]) or 'none'}.")
+    known = sorted(_named(entries, field) - {""})
+    hint = f"It has {', '.join(known[:8]) or 'none'}."
+    raise NotFoundError(f"no line of {path} has the {field} {name!r}", hint=hint)
+
+
+def _named(entries: Iterable[Entry], field: str) -> set[str]:
+    return {records.name_in(entry.value, field) for entry in entries if not entry.problem}
 
 
 # From values to memories

@@ -80,10 +80,10 @@ def plain(value: Any, now: datetime | None, *, with_store: bool = False) -> list
 
 def _external_id(line: Mapping[str, Any], with_store: bool) -> str:
     identity = name_of(line, "id")
-    return f"{store_of(line)}/{identity}" if identity and with_store else identity
+    return f"{name_in(line, 'store')}/{identity}" if identity and with_store else identity
 
 
-def store_of(value: Any) -> str:
-    """The store named in a plain line; empty if it names none."""
-    identity = value.get("store") if isinstance(value, dict) else None
+def name_in(value: Any, field: str) -> str:
+    """The name in a field of a line, such as its store; empty if it names none."""
+    identity = value.get(field) if isinstance(value, dict) else None
     return str(identity) if isinstance(identity, str | int) else ""

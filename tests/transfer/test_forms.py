@@ -236,7 +236,42 @@ def test_the_graph_of_a_mem0_export_is_not_lost():
     assert contents(found) == ["Likes to eat pizza", "alice likes to eat pizza"]
 
 
+def test_mem0s_memories_of_several_users_are_not_mixed():
+    data = json.dumps({"results": [MEM0, {"id": "b", "memory": "喜欢骑车", "user_id": "bob"}]}).encode()
+    with pytest.raises(UsageError, match="2 users") as refused:
+        formats.read(data)
+    assert "--only-store" in refused.value.hint and "alice, bob" in refused.value.hint
+    assert contents(formats.read(data, only_store="bob")) == ["喜欢骑车"]
+    with pytest.raises(NotFoundError, match="'carol'"):
+        formats.read(data, only_store="carol")
+
+
 # Telling forms apart
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": "Can you fix this regex?", "time": "2025-12-01T10:00:00Z"},
+        {"role": "assistant", "content": "You live in Paris, I think."},
+        {"role": "USER", "content": [{"type": "text", "text": "我住在成都"}]},
+        {"role": "human", "content": "thanks"},
+    ],
+)
+def test_a_conversation_is_no_list_of_facts(message):
+    for data in (lines(message), json.dumps([message], indent=2).encode()):
+        with pytest.raises(InvalidDataError, match="is a conversation") as refused:
+            formats.read(data)
+        assert "`memctl add --extract -`" in refused.value.hint
+
+
+def test_a_record_may_have_a_role():
+    known = {"content": "Femke leads the team", "role": "manager"}
+    own = {"memory_id": "mem_20251216_abc12345", "content": "Femke leads the team", "role": "user"}
+    for record in (known, own):
+        assert contents(formats.read(lines(record))) == ["Femke leads the team"]
+    named = lines({"role": "user", "content": "I live in Rome"})
+    assert contents(formats.read(named, formats.MEMCTL)) == ["I live in Rome"]
 
 
 def test_a_file_that_is_not_there(tmp_path):
