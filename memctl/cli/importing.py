@@ -30,7 +30,10 @@ def import_(
         ),
     ] = "auto",
     only_store: Annotated[
-        str, typer.Option("--only-store", help="Only lines whose `store`, or mem0's memories and rows whose `user_id` is this.")
+        str,
+        typer.Option(
+            "--only-store", help="Only lines whose `store`, or mem0's memories and rows whose `user_id` is this."
+        ),
     ] = "",
     allow_duplicate: Annotated[
         bool, typer.Option("--allow-duplicate", help="Store texts even if they are already known.")
