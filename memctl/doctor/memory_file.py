@@ -9,7 +9,7 @@ from typing import Any
 
 from memctl.config import Settings
 from memctl.core import kinds
-from memctl.core.formats import document, reflections
+from memctl.core.formats import document, file_text, reflections
 from memctl.core.formats.document import RawRecord, tombstones
 from memctl.core.models import LAYER_RECORD, LAYERS, Memory, Problem
 from memctl.core.sensitive import ALLOW
@@ -39,13 +39,16 @@ class Findings:
 def findings(store: MemoryStore, indexed: bool) -> Findings:
     """Problems of `memory.json`; `indexed`: the index has its contents."""
     data = opening.read(store.folder.memory_file)
-    if data is None:
-        return Findings([_missing(store)], ())
+    held = len(store.engine.files.index.hashes(document.FILE_NAME))
+    if data is None or (held and document.is_blank(data)):
+        return Findings([_missing("is missing" if data is None else "is empty", held)], ())
     scan = _Scan(store.folder, data, store.settings)
     try:
         header, array = document.walk(data, scan.take)
     except InvalidDataError as problem:
-        unread = Problem(document.FILE_NAME, problem.reason, problem.line, code=codes.UNREADABLE, column=problem.column)
+        lost = held and problem.slug == InvalidDataError.slug and problem.hint != file_text.MARKED_HINT
+        reason = problem.reason + (_way_back(held) if lost else "")
+        unread = Problem(document.FILE_NAME, reason, problem.line, code=codes.UNREADABLE, column=problem.column)
         return Findings([unread])
     scan.secrets.search_outside(array)
     return Findings([*_problems(store, scan, header, indexed)], scan.secrets.places())
@@ -97,12 +100,24 @@ def _problems(store: MemoryStore, scan: _Scan, header: Mapping[str, Any], indexe
     yield from scan.dates.problems()
 
 
-def _missing(store: MemoryStore) -> Problem:
-    many = len(store.engine.files.index.hashes(document.FILE_NAME))
-    if not many:
-        return Problem(document.FILE_NAME, "is missing", code=codes.INCOMPLETE, fix="write an empty one")
-    message = f"is missing; the index still has its {'1 memory' if many == 1 else f'{many} memories'}"
+def _missing(what: str, held: int) -> Problem:
+    """A file that is gone or holds nothing.
+
+    Args:
+        held: how many of its memories the index has.
+    """
+    if not held:
+        return Problem(document.FILE_NAME, what, code=codes.INCOMPLETE, fix="write an empty one")
+    message = f"{what}; the index still has its {_memories(held)}"
     return Problem(document.FILE_NAME, message, code=codes.GONE, fix="restore it from the index")
+
+
+def _way_back(held: int) -> str:
+    return f" (if you cannot correct it, move it away: --fix then restores the last good state, {_memories(held)})"
+
+
+def _memories(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number} memories"
 
 
 def _of_records(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl.core.formats import document, knowledge
+from memctl.core.formats import document, knowledge, reflections
 from memctl.core.models import Problem
 from memctl.core.sensitive import ALLOW
 from memctl.core.sensitive_files import Place
@@ -48,8 +48,11 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
     for state in store.engine.files.index.files().values():
         if state.path != document.FILE_NAME and not state.readable:
             line, reason = _place(state.path, state.problem)
-            yield Problem(state.path, f"{reason} (left unchanged, not in results)", line, code=codes.BAD_RECORD)
+            held = store.engine.files.index.hashes(state.path)
+            kept = "answers have its last good state" if held else "not in results"
+            yield Problem(state.path, f"{reason} (left unchanged, {kept})", line, code=codes.BAD_RECORD)
     yield from _without_record(store.engine.files.view()) if orphans else ()
+    yield from _emptied(store.engine.files.view()) if orphans else ()
     for misnamed in store.engine.files.index.records.misnamed() if orphans else ():
         if len(owners := store.engine.view().referring(misnamed.path)) == 1:
             message = f"names {misnamed.memory_id}, but {next(iter(owners))} refers to it"
@@ -84,6 +87,15 @@ def _without_record(view: FolderView) -> Iterator[Problem]:
                 f"names {name}, whose reflection is {own}; delete it, or remove the `memory_id` to make it a memory"
             )
             yield Problem(unreferred.path, message, code=codes.WAITING)
+
+
+def _emptied(view: FolderView) -> Iterator[Problem]:
+    """Reflections that records refer to and that have no text any more."""
+    for row in view.index.records.referred():
+        if not reflections.parse(row.raw, row.path).body.strip():
+            owners = " and ".join(sorted(view.referring(row.path)))
+            message = f"is empty, but is the reflection of {owners}: restore its text, or delete the file"
+            yield Problem(row.path, message, code=codes.WAITING)
 
 
 def _visible(place: Path) -> list[Path]:

@@ -714,6 +714,54 @@ def test_a_deleted_file_is_brought_back(store: MemoryStore) -> None:
     same_as_rebuilt(store)
 
 
+@pytest.mark.parametrize("left", [b"", b"\n  \n", b"\0" * 4096, b"\xef\xbb\xbf"])
+def test_an_emptied_file_is_brought_back(left: bytes, store: MemoryStore) -> None:
+    """Nothing in it is worth keeping: a full disk, `> memory.json` or a power cut left it so."""
+    store.add("Alice likes tea.")
+    good = store.folder.memory_file.read_bytes()
+    store.folder.memory_file.write_bytes(left)
+    assert store.query("tea").index.state == "stale"
+    (found,) = [each for each in examine(store) if each.code == codes.GONE]
+    assert found.message == "is empty; the index still has its 1 memory"
+    assert found in repair(store, examine(store))
+    assert store.folder.memory_file.read_bytes() == good
+
+
+def test_a_file_that_nobody_can_correct_can_be_brought_back(store: MemoryStore) -> None:
+    """`doctor` says how; a broken file itself is never overwritten, because it may hold what was edited last."""
+    store.add("Alice likes tea.")
+    good = store.folder.memory_file.read_bytes()
+    store.folder.memory_file.write_bytes(good[: len(good) // 2])
+    assert repair(store, examine(store)) == []
+    (found,) = [each for each in examine(store) if each.code == codes.UNREADABLE]
+    assert "move it away: --fix then restores the last good state, 1 memory" in found.message
+    store.folder.memory_file.rename(store.folder.root / "broken.txt")
+    repair(store, examine(store))
+    assert store.folder.memory_file.read_bytes() == good
+
+
+def test_an_emptied_reflection_is_named(store: MemoryStore) -> None:
+    memory = store.add("Alice keeps bees", detail="# Bees\n\nThe hives stand behind the allotment.\n").memory
+    reflection = store.folder.root / store.get(memory.memory_id).summary_md_ref
+    assert examine(store) == []
+    for text in ("", f"---\nmemory_id: {memory.memory_id}\n---\n\n"):
+        reflection.write_text(text)
+        (found,) = examine(store)
+        assert found.message.startswith(f"is empty, but is the reflection of {memory.memory_id}")
+
+
+def test_what_cannot_be_read_and_is_still_answered_from_is_told_apart(store: MemoryStore) -> None:
+    memory = store.add("Alice keeps bees", detail="# Bees\n\nThe hives stand behind the allotment.\n").memory
+    reflection = store.folder.root / store.get(memory.memory_id).summary_md_ref
+    assert store.query("where are the hives?").hits
+    (reflection.parent / "new.md").write_bytes(b"\xff")
+    reflection.write_text("---\ntitle: never closed\n")
+    kept = {each.path: each.message for each in examine(store)}
+    assert "answers have its last good state" in kept[reflection.relative_to(store.folder.root).as_posix()]
+    assert "not in results" in kept["reflections/new.md"]
+    assert store.query("where are the hives?").hits
+
+
 @pytest.mark.parametrize("seed", [*range(12), 150] if not TORTURE else range(200))
 def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: MemoryStore) -> None:
     rng = random.Random(seed)

@@ -73,6 +73,11 @@ def empty(user_id: str) -> bytes:
     return (json.dumps({**header_of(user_id), "memories": []}, ensure_ascii=False, indent=2) + "\n").encode()
 
 
+def is_blank(data: bytes) -> bool:
+    """Whether a file holds nothing: no byte but blanks, or the zeros that a power cut can leave."""
+    return not data.strip(b" \t\r\n\0\xef\xbb\xbf")
+
+
 Take = Callable[[RawRecord, Any], None]
 """Called with each record and its JSON value, which is None for known records."""
 

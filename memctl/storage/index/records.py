@@ -129,6 +129,15 @@ class Records:
             order="path",
         )
 
+    def referred(self) -> list[Row]:
+        """Readable reflections that a record refers to."""
+        return search.entries(
+            self.connection,
+            """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
+            AND EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
+            order="path",
+        )
+
     def misnamed(self) -> list[Row]:
         """Reflections that name a record which does not refer to them, while another does."""
         return search.entries(
