@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memctl import chosen_models, chosen_store, config
+from memctl import chosen_models, chosen_store, config, config_values
 from memctl.errors import RefusedError, StorageError
 from memctl.providers.base import Embedder
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
@@ -148,8 +148,8 @@ def trusted_settings(place: Store, environment: Mapping[str, str]) -> tuple[conf
     default = config.Settings()
     what = "the store" if isinstance(place, DatabaseStore) else layout.CONFIG_NAME
     notes = tuple(
-        f"{what} sets {name} to {getattr(settings, name)}, which {risks[name]}: "
-        f"{getattr(default, name)} is in force until `memctl config trust {name}`"
+        f"{what} sets {name} to {config_values.shown(getattr(settings, name))}, which {risks[name]}: "
+        f"{config_values.shown(getattr(default, name))} is in force until `memctl config trust {name}`"
         for name in refused
     )
     return replace(settings, **{name: getattr(default, name) for name in refused}), (*renamed, *notes)

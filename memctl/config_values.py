@@ -51,7 +51,8 @@ def check(name: str, value: Any) -> Any:
     converted = _convert(value, expected, may_be_empty=bool(choices))
     if converted is None:
         kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of names"}
-        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {value!r}")
+        found = "none" if value in ((), []) else repr(value)
+        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {found}")
     low, high = known[name].metadata["low"], known[name].metadata["high"]
     if low is not None and not low <= converted <= high:
         raise InvalidDataError(f"{name} must be between {low:g} and {high:g}, found {value!r}")
@@ -103,6 +104,15 @@ def _convert(value: Any, expected: Any, may_be_empty: bool) -> Any:
     if isinstance(expected, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value if type(value) is type(expected) else None
+
+
+def shown(value: Any) -> str:
+    """A value as it is written in `memctl.yaml` or typed on the command line."""
+    if isinstance(value, tuple | list):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def near(name: str) -> str:

@@ -25,7 +25,7 @@ os.environ["TYPER_USE_RICH"] = "0"
 
 import typer  # noqa: E402
 
-from memctl import chosen_store  # noqa: E402
+from memctl import chosen_store, config_values  # noqa: E402
 from memctl.cli.app import command as whole_command  # noqa: E402
 from memctl.config import Settings  # noqa: E402
 from memctl.core import times  # noqa: E402
@@ -145,7 +145,7 @@ def _kind(default: object) -> str:
 def _shown(default: object) -> str:
     if isinstance(default, tuple):
         return ", ".join(f"`{item}`" for item in default)
-    return f"`{default:g}`" if isinstance(default, float) else f"`{default}`" if default != "" else "(none)"
+    return f"`{config_values.shown(default)}`" if default != "" else "(none)"
 
 
 VARIABLES = {

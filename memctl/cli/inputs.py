@@ -63,9 +63,17 @@ def text_of(words: Sequence[str]) -> str:
 
 
 def tags(typed: Sequence[str] | None) -> tuple[str, ...]:
-    """The tags of all `--tag` options: `--tag a,b` are two."""
-    parts = (part.strip() for text in typed or () for part in text.split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
+    """The tags of all `--tag` options: `--tag a,b` are two.
+
+    Raises:
+        UsageError: an option names none.
+    """
+    named = [[part.strip() for part in text.split(",") if part.strip()] for text in typed or ()]
+    if not all(named):
+        from memctl.errors import UsageError
+
+        raise UsageError("a tag is empty", hint="Name it, or leave the option out.")
+    return tuple(dict.fromkeys(part for parts in named for part in parts))
 
 
 def filters(

@@ -33,7 +33,9 @@ def list_settings() -> None:
 
 
 def _shown(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    from memctl import config_values
+
+    return config_values.shown(value)
 
 
 def get(
@@ -62,13 +64,16 @@ def set_(
     Example: memctl config set decay_half_life_days 120
     """
     from memctl import config_values
+    from memctl.errors import argument
 
     parsed = config_values.parse_value(name, value)
     store = the_store()
     store.save_setting(name, parsed)
     trusted = _trust_typed(name)
+    if name == "user" and parsed and parsed not in store.users():
+        render.warn(f"there is no user {parsed!r} yet: `memctl user add {argument(parsed)}`")
     render.document({name: parsed})
-    render.say(f"{name} is {_shown(parsed)} in {store.settings_name}{trusted}")
+    render.say(f"{name} is {_shown(parsed) or '(none)'} in {store.settings_name}{trusted}")
 
 
 def unset(
@@ -91,7 +96,7 @@ def unset(
         return
     was_set = the_store().remove_setting(name)
     render.document({name: value})
-    render.say(f"{name} is {_shown(value)}, the default" + ("" if was_set else "; it was not set"))
+    render.say(f"{name} is {_shown(value) or '(none)'}, the default" + ("" if was_set else "; it was not set"))
 
 
 def _trust_typed(name: str) -> str:

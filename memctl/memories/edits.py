@@ -75,7 +75,7 @@ def decoded(record: object, memory: Memory, place: str) -> Memory:
         memory: what it was before; the id stays.
 
     Raises:
-        InvalidDataError: it is no record, or has another id.
+        InvalidDataError: it is no record, has another id, or now supersedes itself, so that no answer would have it.
     """
     try:
         changed = codec.decode(record)
@@ -83,7 +83,13 @@ def decoded(record: object, memory: Memory, place: str) -> Memory:
         raise InvalidDataError(str(problem), path=place) from None
     if changed.memory_id != memory.memory_id:
         raise InvalidDataError("the id of a memory cannot be changed", path=place)
+    if _supersedes_itself(changed) and not _supersedes_itself(memory):
+        raise InvalidDataError("a memory cannot supersede itself", path=place)
     return changed
+
+
+def _supersedes_itself(memory: Memory) -> bool:
+    return memory.memory_id in (memory.superseded_by, *memory.supersedes)
 
 
 def merged(base: Mapping[str, Any], wanted: Mapping[str, Any], memory: Memory) -> Memory:

@@ -39,6 +39,22 @@ def replacing(old: str, new: str) -> str:
 # --set
 
 
+@pytest.mark.parametrize("field", ["superseded_by", "supersedes"])
+def test_a_memory_cannot_supersede_itself(memctl: Memctl, field: str) -> None:
+    """No answer would have it."""
+    before = memctl.memory_file.read_bytes()
+    refused = memctl("edit", ID, "--set", f"{field}={ID}")
+    assert (refused.code, refused.err.splitlines()[0]) == (3, "error: --set: a memory cannot supersede itself")
+    assert memctl.memory_file.read_bytes() == before
+
+
+@pytest.mark.parametrize("typed", ["", " , "])
+@pytest.mark.parametrize("option", ["--add-tag", "--remove-tag"])
+def test_an_empty_tag_opens_no_editor(memctl: Memctl, option: str, typed: str) -> None:
+    refused = memctl("edit", ID, option, typed)
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: a tag is empty")
+
+
 @pytest.mark.parametrize(
     ("assignment", "field", "value"),
     [
