@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import nsmallest
+from functools import cache
 from itertools import combinations
 
 from memctl.core import kinds
@@ -21,7 +21,7 @@ from memctl.judgement import lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash
 from memctl.judgement.claims import claims
 from memctl.judgement.contradiction import clash
-from memctl.judgement.looking import Bits, Looking, Points, masks, meeting, points
+from memctl.judgement.looking import Bits, Looking, masks, meeting, points
 from memctl.judgement.relations import counted_noun
 from memctl.judgement.subject import person
 from memctl.judgement.wording import NAME, WORD, Sentence
@@ -36,7 +36,7 @@ MOST_COMMON = 8
 """How many common words of a statement are joined by two."""
 
 RAREST = 3
-"""At how many of its rarest words a statement with a quantity looks for others."""
+"""At how many of its rarest words, or pairs of common words, a statement looks for others."""
 
 COMPATIBLE = "compatible_with"
 """Name in `metadata` of the list of ids a person said are true beside this one."""
@@ -88,15 +88,33 @@ def may_conflict(memory: Memory) -> bool:
     return bool(_is_fact(memory) or memory.key or memory.conflicts_with)
 
 
+Get = Callable[[str], Memory | None]
+"""Reads a memory by its id."""
+
+
 def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -> list[Contradiction]:
     """All contradictions: waiting candidates first, then by score.
 
     Args:
         names: what the one whose memories these are is called; a name that most memories begin with is found alone.
     """
-    known = _living(memories, now)
+    known = list(memories)
+    return find_among(known, now, names, _by_id(known).get)
+
+
+def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], get: Get) -> list[Contradiction]:
+    """As `find`, of so many memories that they are not held: of most only the text is kept.
+
+    Args:
+        get: reads one of them again, or one that they name.
+    """
+    whole: list[Memory] = []
+    texts: list[_Text] = []
+    for memory in _living(memories, now):
+        whole += [memory] if memory.key or memory.conflicts_with else []
+        texts += [_text(memory)] if _is_fact(memory) else []
     best: dict[frozenset[str], Contradiction] = {}
-    for found in (*_waiting(known), *keyed(known, now), *_free(known, names)):
+    for found in (*_waiting(whole, now, get), *keyed(whole, now), *_compared(texts, names, get)):
         pair = frozenset(found.ids)
         if len(pair) == 2 and (pair not in best or _surer(found) > _surer(best[pair])):
             best[pair] = found
@@ -105,7 +123,12 @@ def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -
 
 def in_texts(memories: Iterable[Memory]) -> list[Contradiction]:
     """Contradictions in what memories say, whatever their kind."""
-    return list(_compared(list(memories), ()))
+    known = list(memories)
+    return list(_compared(list(map(_text, known)), (), _by_id(known).get))
+
+
+def _by_id(memories: Iterable[Memory]) -> dict[str, Memory]:
+    return {memory.memory_id: memory for memory in memories}
 
 
 def _surer(found: Contradiction) -> tuple[float, str, tuple[str, ...]]:
@@ -126,13 +149,17 @@ def age_order(memory: Memory) -> tuple[float, str]:
 # Facts with a key
 
 
-def _waiting(memories: Sequence[Memory]) -> Iterator[Contradiction]:
+def _waiting(memories: Iterable[Memory], now: datetime, get: Get) -> Iterator[Contradiction]:
     """What says of itself that it is in conflict."""
-    by_id = {memory.memory_id: memory for memory in memories if memory.status in (ACTIVE, CANDIDATE)}
-    for memory in by_id.values():
-        for other in filter(None, map(by_id.get, memory.conflicts_with)):
+    for memory in filter(_is_open, memories):
+        others = _living(filter(None, map(get, memory.conflicts_with)), now)
+        for other in filter(_is_open, others):
             if not settled(memory, other):
                 yield _pair(memory, other, CANDIDATE_KIND, 1.0, _values(memory, other))
+
+
+def _is_open(memory: Memory) -> bool:
+    return memory.status in (ACTIVE, CANDIDATE)
 
 
 def _values(*pair: Memory) -> tuple[str, ...]:
@@ -159,16 +186,28 @@ def keyed(memories: Iterable[Memory], now: datetime) -> Iterator[Contradiction]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Text:
+    """What is kept of a memory: a whole one takes ten times the room, and a large store has a hundred thousand."""
+
+    memory_id: str
+    content: str
+    at: float
+
+    @property
+    def age_order(self) -> tuple[float, str]:
+        return self.at, self.memory_id
+
+
+def _text(memory: Memory) -> _Text:
+    return _Text(memory.memory_id, memory.content, age_order(memory)[0])
+
+
+@dataclass(frozen=True, slots=True)
 class _Said:
-    """A claim of a memory, and the words by which it meets others, in order."""
+    """A claim of a memory."""
 
-    memory: Memory
-    points: Points
-    keys: tuple[str, ...]
-
-
-def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    return _compared(list(filter(_is_fact, memories)), names)
+    of: _Text
+    claim: Sentence
 
 
 def facts(memories: Iterable[Memory], now: datetime) -> list[Memory]:
@@ -176,58 +215,56 @@ def facts(memories: Iterable[Memory], now: datetime) -> list[Memory]:
     return list(filter(_is_fact, _living(memories, now)))
 
 
-def _living(memories: Iterable[Memory], now: datetime) -> list[Memory]:
-    return [memory for memory in memories if memory.expires_at is None or memory.expires_at > now]
+def _living(memories: Iterable[Memory], now: datetime) -> Iterator[Memory]:
+    return (memory for memory in memories if memory.expires_at is None or memory.expires_at > now)
 
 
 def _is_fact(memory: Memory) -> bool:
     return kinds.kind(memory.kind).contradicts and memory.status == ACTIVE and not memory.superseded_by
 
 
-def _compared(facts: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    return _clashing(_near(_met_by_words(_claims(facts, aliases(facts, names)))))
+def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> Iterator[Contradiction]:
+    known = aliases((text.content for text in texts), names)
+    return _clashing(_near([_Said(text, claim) for text in texts for claim in claims(text.content, known)]), get)
 
 
 def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
     """What one memory contradicts of some others, which are compared with it alone."""
     facts = list(filter(_is_fact, others)) if _is_fact(memory) else []
-    known = aliases([memory, *facts], names)
-    own = _said(_claims([memory], known))
-    bits = [masks(one.points.sentence) for one in own]
-    rest = _said((whose, claim) for whose, claim in _claims(facts, known) if _meets_one(masks(claim), bits))
-    looking = [(one, Looking(one.points)) for one in own]
-    pairs = ((one, other) for one, look in looking for other in rest if look.may_clash(other.points))
-    return _clashing(map(_older_first, pairs))
+    known = aliases((each.content for each in (memory, *facts)), names)
+    own = [
+        (_Said(_text(memory), claim), masks(claim), Looking(points(claim))) for claim in claims(memory.content, known)
+    ]
+    pairs = (
+        (one, _Said(text, claim))
+        for text in map(_text, facts)
+        for claim in claims(text.content, known)
+        for one, bits, look in own
+        if _share_a_subject(bits, masks(claim)) and look.may_clash(points(claim))
+    )
+    return _clashing(map(_older_first, pairs), _by_id([memory, *facts]).get)
 
 
-def _meets_one(claim: Bits, others: Iterable[Bits]) -> bool:
-    return any(claim[0] & other[1] or other[0] & claim[1] for other in others)
+def _share_a_subject(one: Bits, other: Bits) -> bool:
+    """Whether a word of the subject of one is in the other, as far as the bits tell."""
+    return bool(one[0] & other[1] or other[0] & one[1])
 
 
-def _claims(memories: Iterable[Memory], known: frozenset[str]) -> Iterator[tuple[Memory, Sentence]]:
-    return ((memory, claim) for memory in memories for claim in claims(memory.content, known))
-
-
-def _said(claimed: Iterable[tuple[Memory, Sentence]]) -> list[_Said]:
-    return [_Said(memory, points(claim), ()) for memory, claim in claimed]
-
-
-def _met_by_words(claimed: Iterable[tuple[Memory, Sentence]]) -> list[_Said]:
-    return [_Said(memory, points(claim), tuple(sorted(_content(claim)))) for memory, claim in claimed]
-
-
-def _clashing(pairs: Iterable[tuple[_Said, _Said]]) -> Iterator[Contradiction]:
+def _clashing(pairs: Iterable[tuple[_Said, _Said]], get: Get) -> Iterator[Contradiction]:
     for one, other in pairs:
-        if one.memory.content == other.memory.content:
+        if one.of.content == other.of.content:
             continue
-        found = clash(one.points.sentence, other.points.sentence)
-        if found and not settled(one.memory, other.memory) and at_one_time(one.memory, other.memory):
-            yield _pair(one.memory, other.memory, found.kind, _score(found), _evidence(found))
+        found = clash(one.claim, other.claim)
+        if not found:
+            continue
+        first, second = get(one.of.memory_id), get(other.of.memory_id)
+        if first and second and not settled(first, second) and at_one_time(first, second):
+            yield _pair(first, second, found.kind, _score(found), _evidence(found))
 
 
 def _older_first(pair: tuple[_Said, _Said]) -> tuple[_Said, _Said]:
     one, other = pair
-    return pair if age_order(one.memory) <= age_order(other.memory) else (other, one)
+    return pair if one.of.age_order <= other.of.age_order else (other, one)
 
 
 def _content(claim: Sentence) -> frozenset[str]:
@@ -269,17 +306,17 @@ def _evidence(found: Clash) -> tuple[str, ...]:
     return (*((f"same: {same}",) if same else ()), f"{one} ≠ {other}")
 
 
-def aliases(memories: Sequence[Memory], names: Iterable[str]) -> frozenset[str]:
-    """The given names, and the one that at least a fifth of the memories begin with."""
-    heads: Counter[str] = Counter()
-    for memory in memories:
-        if match := re.match(r"([A-Z][a-z]+)\b|([\u4e00-\u9fff]{2})", memory.content):
-            heads[match[0].lower()] += 1
-    often = {head for head, n in heads.items() if n >= 5 and n * 5 >= len(memories) and head not in _NO_NAMES}
+def aliases(texts: Iterable[str], names: Iterable[str]) -> frozenset[str]:
+    """The given names, and the one that at least a fifth of the texts begin with."""
+    heads = Counter(match[0].lower() if (match := _HEAD.match(text)) else "" for text in texts)
+    often = {head for head, n in heads.items() if n >= 5 and n * 5 >= heads.total() and head not in _NO_NAMES}
     return frozenset(name.lower() for name in names if name) | often
 
 
-_NO_NAMES = frozenset("the a an in on at she he it they we my her his no when for our this that if there".split())
+_HEAD = re.compile(r"([A-Z][a-z]+)\b|([\u4e00-\u9fff]{2})")
+_NO_NAMES = frozenset(
+    ("", *"the a an in on at she he it they we my her his no when for our this that if there".split())
+)
 
 
 def settled(one: Memory, other: Memory) -> bool:
@@ -306,46 +343,46 @@ def at_one_time(one: Memory, other: Memory) -> bool:
 
 def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
     """Claims that share one of their rarest words, each pair once, the older memory's first."""
-    blocks = _blocks(said)
-    rarest: list[list[str]] = []
-    subjects, words = zip(*(masks(each.points.sentence) for each in said), strict=True) if said else ((), ())
-    for number, one in enumerate(said):
-        keys = _keys(one.keys, blocks)
-        rarest.append(nsmallest(RAREST, keys, key=lambda key: (len(blocks[key]), key)))
-        subject, mine = subjects[number], words[number]
-        places = (at for key in rarest[number] for at in blocks[key])
-        near = [at for at in places if subjects[at] & mine or subject & words[at]]
-        own, look = frozenset(keys), Looking(one.points)
-        for at in dict.fromkeys(near):
-            if at < number and not own.isdisjoint(rarest[at]):
-                continue  # they have met
-            other = said[at]
-            if one.memory is not other.memory and look.may_clash(other.points):
-                yield _older_first((one, other))
+    blocks = _blocks([tuple(_content(each.claim)) for each in said])
+    mine = _blocks_of(len(said), blocks)
+    bits = [masks(each.claim) if own else (0, 0) for each, own in zip(said, mine, strict=True)]
+    seen = cache(lambda at: points(said[at].claim))
+    for number, (one, own) in enumerate(zip(said, mine, strict=True)):
+        places = dict.fromkeys(at for block in own[:RAREST] for at in blocks[block])
+        near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not said[at].of]
+        look, shared = Looking(seen(number)) if near else None, frozenset(own)
+        for at in near:
+            met = at < number and not shared.isdisjoint(mine[at][:RAREST])
+            if look and not met and look.may_clash(seen(at)):
+                yield _older_first((one, said[at]))
 
 
-def _blocks(said: Sequence[_Said]) -> dict[str, list[int]]:
-    """Places of claims by word; a word too many share is joined with the next, and left out if that does not help."""
-    counts = Counter(word for each in said for word in each.keys)
-    single = _grouped((word, at) for at, each in enumerate(said) for word in each.keys if 1 < counts[word] <= BLOCK)
-    common = {word for word, count in counts.items() if count > BLOCK}
-    double = _grouped(
-        (f"{a}\1{b}", at)
-        for at, each in enumerate(said)
-        for a, b in combinations([word for word in each.keys if word in common][:MOST_COMMON], 2)
-    )
-    return {key: group for key, group in (single | double).items() if 1 < len(group) <= BLOCK}
-
-
-def _grouped(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
-    for word, at in pairs:
-        found[word].append(at)
+def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
+    """For each of `count` claims the numbers of the blocks that it is in."""
+    found: list[list[int]] = [[] for _ in range(count)]
+    for number, group in enumerate(blocks):
+        for at in group:
+            found[at].append(number)
     return found
 
 
-def _keys(words: Sequence[str], blocks: Mapping[str, Sequence[int]]) -> list[str]:
-    """The blocks of some words, alone and by two."""
-    single = [word for word in words if word in blocks]
-    common = [word for word in words if word not in blocks][:MOST_COMMON]
-    return single + [key for a, b in combinations(common, 2) if (key := f"{a}\1{b}") in blocks]
+def _blocks(words: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Places of claims that share a word, the rarest word first.
+
+    A word too many share is joined with the next, and left out if that does not help.
+    """
+    counts = Counter(word for own in words for word in own)
+    shared = sorted(word for word, count in counts.items() if count > 1)
+    # A word is written as a multiple, and two words as a sum: a text for each pair would take much room.
+    step = len(shared) + 1
+    number = {word: step * at for at, word in enumerate(shared, 1)}
+    blocks: dict[int, list[int]] = defaultdict(list)
+    for at, own in enumerate(words):
+        for word in own:
+            if 1 < counts[word] <= BLOCK:
+                blocks[number[word]].append(at)
+        common = sorted(number[word] for word in own if counts[word] > BLOCK)[:MOST_COMMON]
+        for a, b in combinations(common, 2):
+            blocks[a + b // step].append(at)
+    kept = ((len(group), key) for key, group in blocks.items() if 1 < len(group) <= BLOCK)
+    return [blocks[key] for _, key in sorted(kept)]

@@ -104,10 +104,7 @@ class Conflicts:
         view = self._engine.view()
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
-        memories = [memory for memory in view.all() if contradictions.may_conflict(memory)]
-        named = {each for memory in memories for each in memory.conflicts_with}
-        memories += filter(None, map(view.get, named - {memory.memory_id for memory in memories}))
-        contradicting = contradictions.find(memories, now, (self._engine.user,))
+        contradicting = contradictions.find_among(view.all(), now, (self._engine.user,), view.get)
         known = {*pairs, *(frozenset(each.ids) for each in contradicting)}
         judged, notes = self._judged(view, known, now) if use_model else ([], ())
         found = (each for each in (*contradicting, *judged) if frozenset(each.ids) not in pairs)
