@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 
 from memctl.core import kinds
@@ -260,13 +260,13 @@ def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> tuple[I
     """What contradicts itself in some texts, and the ids of those of which only some pairs were compared."""
     known = aliases((text.content for text in texts), names)
     said = [_Said(text, claim) for text in texts for claim in claims(text.content, known)]
-    blocks, partly = _blocks([tuple(_content(each.claim)) for each in said])
+    blocks, left_out = _blocks([tuple(_content(each.claim)) for each in said])
+    partly = {said[at].of.memory_id for at in left_out}
+    said, blocks = _meeting(said, blocks)
     own = _blocks_of(len(said), blocks)
-    rarest = RAREST
-    if sum(len(group) ** 2 for group in blocks) <= LOOKS:
-        rarest = len(blocks)
-    partly |= {at for at, numbers in enumerate(own) if len(numbers) > rarest}
-    return _clashing(_near(said, blocks, own, rarest), get), {said[at].of.memory_id for at in partly}
+    rarest = RAREST if sum(len(group) ** 2 for group in blocks) > LOOKS else len(blocks)
+    partly |= {each.of.memory_id for each, numbers in zip(said, own, strict=True) if len(numbers) > rarest}
+    return _clashing(_near(said, blocks, own, rarest), get), partly
 
 
 def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
@@ -382,6 +382,10 @@ def at_one_time(one: Memory, other: Memory) -> bool:
 # Blocks
 
 
+_KEPT = 8_192
+"""Claims of which the points are kept: they take twice the room of the claim."""
+
+
 def _near(
     said: Sequence[_Said], blocks: Sequence[Sequence[int]], mine: Sequence[Sequence[int]], rarest: int
 ) -> Iterator[tuple[_Said, _Said]]:
@@ -390,8 +394,8 @@ def _near(
     Args:
         mine: the numbers of the blocks of each claim, the rarest first.
     """
-    bits = [masks(each.claim) if own else (0, 0) for each, own in zip(said, mine, strict=True)]
-    seen = cache(lambda at: points(said[at].claim))
+    bits = [masks(each.claim) for each in said]
+    seen = lru_cache(_KEPT)(lambda at: points(said[at].claim))
     for number, (one, own) in enumerate(zip(said, mine, strict=True)):
         places = dict.fromkeys(at for block in own[:rarest] for at in blocks[block])
         near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not said[at].of]
@@ -400,6 +404,13 @@ def _near(
             met = at < number and not shared.isdisjoint(mine[at][:rarest])
             if look and not met and look.may_clash(seen(at)):
                 yield _older_first((one, said[at]))
+
+
+def _meeting(said: Sequence[_Said], blocks: Sequence[Sequence[int]]) -> tuple[list[_Said], list[list[int]]]:
+    """The claims that are in a block, and their places in the blocks; of a large store, many are in none."""
+    used = sorted({at for group in blocks for at in group})
+    place = dict(zip(used, range(len(used)), strict=True))
+    return [said[at] for at in used], [[place[at] for at in group] for group in blocks]
 
 
 def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[list[int]]:

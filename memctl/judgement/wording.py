@@ -97,6 +97,11 @@ class Sentence:
         texts = {text for word in self.whole or self.words for text in (word.plain, word.stem)}
         return _shared(frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name))))
 
+    def has(self, name: str) -> bool:
+        """Whether it has a flag; keeps nothing, for the many sentences of which only one is looked at."""
+        listed = lexicon.words(self.language, name)
+        return any(word.plain in listed or word.stem in listed for word in self.whole or self.words)
+
 
 @lru_cache(64)
 def _shared(names: frozenset[str]) -> frozenset[str]:
