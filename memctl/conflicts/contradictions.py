@@ -269,21 +269,25 @@ def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> tuple[I
     return _clashing(_near(said, blocks, own, rarest), get), partly
 
 
-def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    """What one memory contradicts of some others, which are compared with it alone."""
+def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> list[Memory]:
+    """Those of some others that one memory contradicts; it is compared with them alone."""
     facts = list(filter(_is_fact, others)) if _is_fact(memory) else []
     known = aliases((each.content for each in (memory, *facts)), names)
-    own = [
-        (_Said(_text(memory), claim), masks(claim), Looking(points(claim))) for claim in claims(memory.content, known)
-    ]
-    pairs = (
-        (one, _Said(text, claim))
-        for text in map(_text, facts)
-        for claim in claims(text.content, known)
-        for one, bits, look in own
-        if _share_a_subject(bits, masks(claim)) and look.may_clash(points(claim))
-    )
-    return _clashing(map(_older_first, pairs), _by_id([memory, *facts]).get)
+    own = [(claim, masks(claim), Looking(points(claim))) for claim in claims(memory.content, known)]
+
+    def excluded(other: Memory) -> bool:
+        if other.content == memory.content or settled(memory, other) or not at_one_time(memory, other):
+            return False
+        later = age_order(memory) <= age_order(other)
+        pairs = (
+            (one, claim) if later else (claim, one)
+            for claim in claims(other.content, known)
+            for one, bits, look in own
+            if _share_a_subject(bits, masks(claim)) and look.may_clash(points(claim))
+        )
+        return any(clash(*pair) for pair in pairs)
+
+    return list(filter(excluded, facts))
 
 
 def _share_a_subject(one: Bits, other: Bits) -> bool:

@@ -152,14 +152,13 @@ class Conflicts:
             near += self._engine.view().with_key(memory.category, memory.key)
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
         living = [m for m in others.values() if m.expires_at is None or m.expires_at > now]
-        contradicting = contradictions.of_one(memory, living, (self._engine.user,))
-        ids = [each for one in contradicting for each in one.ids]
+        ids = [each.memory_id for each in contradictions.of_one(memory, living, (self._engine.user,))]
         same_key = [
             each
             for each, m in others.items()
             if memory.key and (m.category, m.key) == (memory.category, memory.key) and m.value != memory.value
         ]
-        return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)) if each in others)
+        return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)))
 
     def resolve(
         self,
