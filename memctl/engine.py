@@ -15,7 +15,7 @@ from memctl.core import ids, records, times
 from memctl.core.formats import document, knowledge
 from memctl.core.formats.document import RawRecord
 from memctl.core.models import Change, Memory
-from memctl.core.sensitive import ALLOW
+from memctl.core.sensitive import ALLOW, MASK
 from memctl.errors import InvalidDataError, NotFoundError, ProviderError, argument
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.storage.folder.storage import FolderStorage, of_folder
@@ -244,12 +244,12 @@ class Engine:
         Raises:
             RefusedError: it would store a likely secret, and the setting `secrets` is `refuse`.
         """
-        decide = self._guarded(decide, on_secret)
         if dry_run:
             self.refresh()
-            return decide(self.view())[1]
+            masks = (on_secret or self.settings.secrets) == MASK  # refuses nothing, and the change is not kept
+            return (decide if masks else self._guarded(decide, on_secret))(self.view())[1]
 
-        return self.storage.apply(decide, now)
+        return self.storage.apply(self._guarded(decide, on_secret), now)
 
     def _guarded(self, decide: Decision[T], on_secret: str) -> Decision[T]:
         policy = on_secret or self.settings.secrets

@@ -217,12 +217,11 @@ class Shared:
         mine = [memory for memory in self.own.all() if memory.status == ACTIVE]
         names = (self.own.user, *(store.user for store in others))
         ids = {memory.memory_id for memory in mine}
-        between = [
-            each
-            for each in contradictions.find(contradictions.shared([*mine, *theirs], names), now, names)
-            if len(ids & {*each.ids}) == 1
-        ]
-        return replace(own, found=(*own.found, *between))
+        both = contradictions.shared([*mine, *theirs], names)
+        search = contradictions.find_among(both, now, names, {each.memory_id: each for each in both}.get)
+        between = [each for each in search.found if len(ids & {*each.ids}) == 1]
+        notes = dict.fromkeys((*own.notes, *search.notes))
+        return replace(own, found=(*own.found, *between), notes=tuple(notes))
 
     def suggest_strategy(
         self, tool: str, error: BaseException | str, *, users: Collection[str] = (), **options: Any

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 
 from memctl.core import kinds
@@ -35,8 +35,11 @@ BLOCK = 40
 MOST_COMMON = 8
 """How many common words of a statement are joined by two."""
 
+LOOKS = 50_000
+"""While there are at most so many looks at two statements that share a word, all of these are compared."""
+
 RAREST = 3
-"""At how many of its rarest words, or pairs of common words, a statement looks for others."""
+"""At how many of its rarest words, or pairs of common words, a statement looks for others where there are more."""
 
 COMPATIBLE = "compatible_with"
 """Name in `metadata` of the list of ids a person said are true beside this one."""
@@ -92,6 +95,27 @@ Get = Callable[[str], Memory | None]
 """Reads a memory by its id."""
 
 
+@dataclass(frozen=True)
+class Search:
+    """What a search for contradictions found, and how complete it is.
+
+    Args:
+        searched: how many memories were compared.
+        partly: of how many of these only some pairs were, because many others share their words or their key.
+    """
+
+    found: tuple[Contradiction, ...]
+    searched: int
+    partly: int
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person is told of pairs that were not compared."""
+        which = f"{self.partly:,} of {self.searched:,} facts"
+        rest = "were compared only with some of those that share their words; contradictions may be missing"
+        return (f"{which} {rest}",) if self.partly else ()
+
+
 def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -> list[Contradiction]:
     """All contradictions: waiting candidates first, then by score.
 
@@ -99,10 +123,10 @@ def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -
         names: what the one whose memories these are is called; a name that most memories begin with is found alone.
     """
     known = list(memories)
-    return find_among(known, now, names, _by_id(known).get)
+    return list(find_among(known, now, names, _by_id(known).get).found)
 
 
-def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], get: Get) -> list[Contradiction]:
+def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], get: Get) -> Search:
     """As `find`, of so many memories that they are not held: of most only the text is kept.
 
     Args:
@@ -114,17 +138,21 @@ def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], 
         whole += [memory] if memory.key or memory.conflicts_with else []
         texts += [_text(memory)] if _is_fact(memory) else []
     best: dict[frozenset[str], Contradiction] = {}
-    for found in (*_waiting(whole, now, get), *keyed(whole, now), *_compared(texts, names, get)):
+    free, partly = _compared(texts, names, get)
+    for found in (*_waiting(whole, now, get), *keyed(whole, now), *free):
         pair = frozenset(found.ids)
         if len(pair) == 2 and (pair not in best or _surer(found) > _surer(best[pair])):
             best[pair] = found
-    return sorted(best.values(), key=lambda f: (f.kind != CANDIDATE_KIND, -f.score, f.ids))
+    ordered = sorted(best.values(), key=lambda f: (f.kind != CANDIDATE_KIND, -f.score, f.ids))
+    partly |= {memory.memory_id for group in _of_one_key(whole) for memory in group[:-BLOCK]}
+    searched = {text.memory_id for text in texts}.union(memory.memory_id for memory in whole)
+    return Search(tuple(ordered), len(searched), len(partly))
 
 
 def in_texts(memories: Iterable[Memory]) -> list[Contradiction]:
     """Contradictions in what memories say, whatever their kind."""
     known = list(memories)
-    return list(_compared(list(map(_text, known)), (), _by_id(known).get))
+    return list(_compared(list(map(_text, known)), (), _by_id(known).get)[0])
 
 
 def _by_id(memories: Iterable[Memory]) -> dict[str, Memory]:
@@ -172,14 +200,19 @@ def _values(*pair: Memory) -> tuple[str, ...]:
 
 def keyed(memories: Iterable[Memory], now: datetime) -> Iterator[Contradiction]:
     """Two active values of one key, which an edit by hand or a merge can bring about."""
-    groups = defaultdict(list)
-    for memory in _living(memories, now):
-        if memory.key and memory.status == ACTIVE:
-            groups[memory.category, memory.key].append(memory)
-    for group in groups.values():
+    for group in _of_one_key(_living(memories, now)):
         for one, other in combinations(group[-BLOCK:], 2):
             if one.value != other.value and not settled(one, other) and at_one_time(one, other):
                 yield _pair(one, other, KEY, 1.0, _values(one, other))
+
+
+def _of_one_key(memories: Iterable[Memory]) -> list[list[Memory]]:
+    """The active memories of each key."""
+    groups = defaultdict(list)
+    for memory in memories:
+        if memory.key and memory.status == ACTIVE:
+            groups[memory.category, memory.key].append(memory)
+    return list(groups.values())
 
 
 # Free text
@@ -210,9 +243,9 @@ class _Said:
     claim: Sentence
 
 
-def facts(memories: Iterable[Memory], now: datetime) -> list[Memory]:
+def facts(memories: Iterable[Memory], now: datetime) -> Iterator[Memory]:
     """The memories of which two can contradict each other."""
-    return list(filter(_is_fact, _living(memories, now)))
+    return filter(_is_fact, _living(memories, now))
 
 
 def _living(memories: Iterable[Memory], now: datetime) -> Iterator[Memory]:
@@ -223,26 +256,38 @@ def _is_fact(memory: Memory) -> bool:
     return kinds.kind(memory.kind).contradicts and memory.status == ACTIVE and not memory.superseded_by
 
 
-def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> Iterator[Contradiction]:
+def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> tuple[Iterator[Contradiction], set[str]]:
+    """What contradicts itself in some texts, and the ids of those of which only some pairs were compared."""
     known = aliases((text.content for text in texts), names)
-    return _clashing(_near([_Said(text, claim) for text in texts for claim in claims(text.content, known)]), get)
+    said = [_Said(text, claim) for text in texts for claim in claims(text.content, known)]
+    blocks, left_out = _blocks([tuple(_content(each.claim)) for each in said])
+    partly = {said[at].of.memory_id for at in left_out}
+    said, blocks = _meeting(said, blocks)
+    own = _blocks_of(len(said), blocks)
+    rarest = RAREST if sum(len(group) ** 2 for group in blocks) > LOOKS else len(blocks)
+    partly |= {each.of.memory_id for each, numbers in zip(said, own, strict=True) if len(numbers) > rarest}
+    return _clashing(_near(said, blocks, own, rarest), get), partly
 
 
-def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    """What one memory contradicts of some others, which are compared with it alone."""
+def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> list[Memory]:
+    """Those of some others that one memory contradicts; it is compared with them alone."""
     facts = list(filter(_is_fact, others)) if _is_fact(memory) else []
     known = aliases((each.content for each in (memory, *facts)), names)
-    own = [
-        (_Said(_text(memory), claim), masks(claim), Looking(points(claim))) for claim in claims(memory.content, known)
-    ]
-    pairs = (
-        (one, _Said(text, claim))
-        for text in map(_text, facts)
-        for claim in claims(text.content, known)
-        for one, bits, look in own
-        if _share_a_subject(bits, masks(claim)) and look.may_clash(points(claim))
-    )
-    return _clashing(map(_older_first, pairs), _by_id([memory, *facts]).get)
+    own = [(claim, masks(claim), Looking(points(claim))) for claim in claims(memory.content, known)]
+
+    def excluded(other: Memory) -> bool:
+        if other.content == memory.content or settled(memory, other) or not at_one_time(memory, other):
+            return False
+        later = age_order(memory) <= age_order(other)
+        pairs = (
+            (one, claim) if later else (claim, one)
+            for claim in claims(other.content, known)
+            for one, bits, look in own
+            if _share_a_subject(bits, masks(claim)) and look.may_clash(points(claim))
+        )
+        return any(clash(*pair) for pair in pairs)
+
+    return list(filter(excluded, facts))
 
 
 def _share_a_subject(one: Bits, other: Bits) -> bool:
@@ -341,20 +386,35 @@ def at_one_time(one: Memory, other: Memory) -> bool:
 # Blocks
 
 
-def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
-    """Claims that share one of their rarest words, each pair once, the older memory's first."""
-    blocks = _blocks([tuple(_content(each.claim)) for each in said])
-    mine = _blocks_of(len(said), blocks)
-    bits = [masks(each.claim) if own else (0, 0) for each, own in zip(said, mine, strict=True)]
-    seen = cache(lambda at: points(said[at].claim))
+_KEPT = 8_192
+"""Claims of which the points are kept: they take twice the room of the claim."""
+
+
+def _near(
+    said: Sequence[_Said], blocks: Sequence[Sequence[int]], mine: Sequence[Sequence[int]], rarest: int
+) -> Iterator[tuple[_Said, _Said]]:
+    """Claims that share one of their rarest words, each pair once, the older memory's first.
+
+    Args:
+        mine: the numbers of the blocks of each claim, the rarest first.
+    """
+    bits = [masks(each.claim) for each in said]
+    seen = lru_cache(_KEPT)(lambda at: points(said[at].claim))
     for number, (one, own) in enumerate(zip(said, mine, strict=True)):
-        places = dict.fromkeys(at for block in own[:RAREST] for at in blocks[block])
+        places = dict.fromkeys(at for block in own[:rarest] for at in blocks[block])
         near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not said[at].of]
         look, shared = Looking(seen(number)) if near else None, frozenset(own)
         for at in near:
-            met = at < number and not shared.isdisjoint(mine[at][:RAREST])
+            met = at < number and not shared.isdisjoint(mine[at][:rarest])
             if look and not met and look.may_clash(seen(at)):
                 yield _older_first((one, said[at]))
+
+
+def _meeting(said: Sequence[_Said], blocks: Sequence[Sequence[int]]) -> tuple[list[_Said], list[list[int]]]:
+    """The claims that are in a block, and their places in the blocks; of a large store, many are in none."""
+    used = sorted({at for group in blocks for at in group})
+    place = dict(zip(used, range(len(used)), strict=True))
+    return [said[at] for at in used], [[place[at] for at in group] for group in blocks]
 
 
 def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -366,8 +426,8 @@ def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
     return found
 
 
-def _blocks(words: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Places of claims that share a word, the rarest word first.
+def _blocks(words: Sequence[Sequence[str]]) -> tuple[list[list[int]], set[int]]:
+    """Places of claims that share a word, the rarest word first; and of those that share two which too many share.
 
     A word too many share is joined with the next, and left out if that does not help.
     """
@@ -385,4 +445,5 @@ def _blocks(words: Sequence[Sequence[str]]) -> list[list[int]]:
         for a, b in combinations(common, 2):
             blocks[a + b // step].append(at)
     kept = ((len(group), key) for key, group in blocks.items() if 1 < len(group) <= BLOCK)
-    return [blocks[key] for _, key in sorted(kept)]
+    left_out = {at for group in blocks.values() if len(group) > BLOCK for at in group}
+    return [blocks[key] for _, key in sorted(kept)], left_out

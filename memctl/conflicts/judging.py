@@ -79,6 +79,19 @@ def _is_open(one: Memory, other: Memory) -> bool:
     return not (covers(one.content, other.content) or covers(other.content, one.content))
 
 
+def limits(facts: int, pairs: int) -> tuple[str, ...]:
+    """What a person is told where a limit was reached.
+
+    Args:
+        facts: how many there are; one more than `MOST_FACTS` stands for all that are more.
+        pairs: how many the model is asked about.
+    """
+    of_facts = f" of the newest {MOST_FACTS} facts" if facts > MOST_FACTS else ""
+    if not of_facts and pairs < MOST_PAIRS:
+        return ()
+    return (f"the language model is asked only about the nearest pairs{of_facts}, {MOST_PAIRS} at most",)
+
+
 def batches(pairs: Sequence[Near]) -> Iterator[Sequence[Near]]:
     """The pairs, as many as one question holds at a time."""
     return (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 from memctl.core import kinds, records, times
@@ -43,7 +44,8 @@ class OpenConflicts:
     Args:
         noted: entries of `memory.json` as they stand there, of any form.
         messages: those that were changed on both sides of a merge.
-        notes: why the language model did not answer; empty where it did, or none is configured.
+        notes: what makes the result incomplete: facts that were compared only with some others, and why the language
+            model did not answer or which facts it saw.
     """
 
     found: tuple[Contradiction, ...] = ()
@@ -104,12 +106,12 @@ class Conflicts:
         view = self._engine.view()
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
-        contradicting = contradictions.find_among(view.all(), now, (self._engine.user,), view.get)
-        known = {*pairs, *(frozenset(each.ids) for each in contradicting)}
+        ruled = contradictions.find_among(view.all(), now, (self._engine.user,), view.get)
+        known = {*pairs, *(frozenset(each.ids) for each in ruled.found)}
         judged, notes = self._judged(view, known, now) if use_model else ([], ())
-        found = (each for each in (*contradicting, *judged) if frozenset(each.ids) not in pairs)
+        found = (each for each in (*ruled.found, *judged) if frozenset(each.ids) not in pairs)
         messages = tuple(self._engine.storage.messages.differing())
-        return OpenConflicts(tuple(found), tuple(noted), messages, notes)
+        return OpenConflicts(tuple(found), tuple(noted), messages, (*ruled.notes, *notes))
 
     def _judged(
         self, view: View, known: Collection[frozenset[str]], now: datetime
@@ -122,20 +124,22 @@ class Conflicts:
             return [], ()
         from memctl.conflicts import contradictions, judging
 
-        newest = sorted(contradictions.facts(view.all(), now), key=contradictions.age_order)[-judging.MOST_FACTS :]
-        pairs = judging.near(newest, embedder.embed([memory.content for memory in newest]), known)
+        newest = nlargest(judging.MOST_FACTS + 1, contradictions.facts(view.all(), now), key=contradictions.age_order)
+        asked_of = newest[judging.MOST_FACTS - 1 :: -1]
+        pairs = judging.near(asked_of, embedder.embed([memory.content for memory in asked_of]), known)
+        notes = judging.limits(len(newest), len(pairs))
         contradicting: list[Contradiction] = []
         for batch in judging.batches(pairs):
             answer = self._engine.ask(judging.asked(batch), partial(judging.checked, pairs=batch), judging.VERDICTS)
             if answer.problem:
-                return contradicting, answer.notes("rules alone for some near pairs")
+                return contradicting, (*notes, *answer.notes("rules alone for some near pairs"))
             contradicting += answer.value or ()
-        return contradicting, ()
+        return contradicting, notes
 
     def against(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
         """Active memories that a record seems to contradict: of those that share its rarest words or its key.
 
-        It looks at a few dozen memories, however many there are; `conflicts` compares all.
+        It looks at a few dozen memories, however many there are; `open` looks further.
         """
         from memctl.conflicts import contradictions
 
@@ -148,14 +152,13 @@ class Conflicts:
             near += self._engine.view().with_key(memory.category, memory.key)
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
         living = [m for m in others.values() if m.expires_at is None or m.expires_at > now]
-        contradicting = contradictions.of_one(memory, living, (self._engine.user,))
-        ids = [each for one in contradicting for each in one.ids]
+        ids = [each.memory_id for each in contradictions.of_one(memory, living, (self._engine.user,))]
         same_key = [
             each
             for each, m in others.items()
             if memory.key and (m.category, m.key) == (memory.category, memory.key) and m.value != memory.value
         ]
-        return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)) if each in others)
+        return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)))
 
     def resolve(
         self,

@@ -278,7 +278,7 @@ def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Ite
     for other in same.get(saying.memory.memory_id, ()):
         if other is not saying and covers(saying.memory.content, other.memory.content):
             yield other
-    for beginning in _beginnings(saying, share):
+    for beginning in _beginnings(saying, share) if whole else ():
         yield from whole.get(beginning, ())
 
 
@@ -337,14 +337,16 @@ def _pair(one: Saying, other: Saying, least: float) -> Alike | None:
 
 
 def _one_subject(one: Memory, other: Memory) -> bool:
-    return bool(set(one.tags) & set(other.tags)) or (bool(one.subcategory) and one.subcategory == other.subcategory)
+    if one.subcategory and one.subcategory == other.subcategory:
+        return True
+    return any(tag in other.tags for tag in one.tags)
 
 
 # Similar work
 
 
 def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: float) -> list[list[Memory]]:
-    """Groups of memories, each similar to the first of its group, in the order given.
+    """Groups of memories, each similar to the first of its group, in the order given; `least` is at most `share`.
 
     A memory joins the group with the most similar first memory: at least `share` of the words in common, or `least` if
     they also share a tag or the subcategory.
@@ -354,8 +356,8 @@ def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: 
     places: dict[str, list[int]] = defaultdict(list)
     for memory, bag in bags:
         known = {at for word in bag if len(places[word]) <= WIDESPREAD for at in places[word]}
-        scored = [(similarity(bag, firsts[at][1]), -at) for at in known]
-        close = [(s, at) for s, at in scored if s >= share or (s >= least and _one_subject(memory, firsts[-at][0]))]
+        scored = [(s, -at) for at in known if (s := similarity(bag, firsts[at][1])) >= least]
+        close = [(s, at) for s, at in scored if s >= share or _one_subject(memory, firsts[-at][0])]
         if close:
             groups[-max(close)[1]].append(memory)
             continue

@@ -332,8 +332,7 @@ def _contradicted(view: View, memory: Memory, now: datetime, user: str) -> list[
     from memctl.conflicts import contradictions
 
     near = [m for m in _holding(view, terms(memory.content), now, _OF_DENIAL) if m.status == ACTIVE and not m.key]
-    excluded = {each for found in contradictions.of_one(memory, near, (user,)) for each in found.ids}
-    return [m for m in near if m.memory_id in excluded]
+    return contradictions.of_one(memory, near, (user,))
 
 
 def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:

@@ -90,9 +90,11 @@ def _open() -> tuple[re.Pattern[str], frozenset[str]]:
 
 def _clauses(text: str) -> Iterator[str]:
     subject = ""
-    for sentence in sentences(_CALLED.sub("", _APPOSITION.sub(r"\1", text))):
+    text = _CALLED.sub("", _APPOSITION.sub(r"\1", text)) if "," in text else text
+    for sentence in sentences(text):
         for number, part in enumerate(_parts(sentence)):
-            clause = _LABEL.sub(r"\1 is ", _JOINT.sub("", part.strip()))
+            clause = _JOINT.sub("", part.strip())
+            clause = _LABEL.sub(r"\1 is ", clause) if ": " in clause else clause
             own = _subject(clause)
             if subject and (_GOES_ON.match(clause) or (number and not own)):
                 clause = f"{subject} {_GOES_ON.sub('', clause)}"

@@ -55,14 +55,15 @@ def masks(sentence: Sentence) -> Bits:
 
     Two claims, of which neither has a bit of its subject among the words of the other, never clash.
     """
-    if sentence.language == "zh" or "only" in sentence.flags:
+    if sentence.language == "zh" or sentence.has("only"):
         return _ALL, _ALL
     subject = everything = 0
     for word in sentence.words:
         if word.kind in COST:
-            bits = _bit(word.stem) | _bit(word.key)
+            bits = _bits(word.stem, word.key)
             everything |= bits
-            subject |= bits if _names_subject(word) else 0
+            if _names_subject(word):
+                subject = subject | bits if subject else bits  # the same number for all claims on one subject
     return subject or _ALL, everything or _ALL
 
 
@@ -70,8 +71,8 @@ _ALL = (1 << _BITS) - 1
 
 
 @lru_cache(16_384)
-def _bit(word: str) -> int:
-    return 1 << hash(word) % _BITS
+def _bits(stem: str, key: str) -> int:
+    return 1 << hash(stem) % _BITS | 1 << hash(key) % _BITS
 
 
 def points(sentence: Sentence) -> Points:

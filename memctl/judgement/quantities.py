@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from memctl.core.text.language import CHINESE
 from memctl.core.times import MONTHS, WEEKDAYS, month_number
@@ -156,7 +156,7 @@ def _amount(match: re.Match[str]) -> Quantity | None:
 def _name_before(match: re.Match[str]) -> str:
     """The name right before a number, of which this is the version."""
     before = "".join(match.string[: match.start()].rsplit(maxsplit=1)[-1:])
-    name = None if before.lower() in _NO_NAMES else re.search(r"([A-Z][\w.+-]*)$", before)
+    name = None if before.islower() or before.lower() in _NO_NAMES else re.search(r"([A-Z][\w.+-]*)$", before)
     return name[1] if name else ""
 
 
@@ -347,8 +347,12 @@ def _possible(text: str) -> list[tuple[re.Pattern[str], _Reader]]:
     """The readers that may find something: to look at the words first is much cheaper than to try each."""
     if not text.isascii():
         return [(pattern, read) for _, pattern, read in _compiled()] if _hint().search(text) else []
-    of_words = _of_words()
-    places = {at for word in _HELD.findall(text.lower()) if word in of_words for at in of_words[word]}
+    return _of_all(frozenset(_of_words().keys() & _HELD.findall(text.lower())))
+
+
+@lru_cache(1_024)
+def _of_all(words: frozenset[str]) -> list[tuple[re.Pattern[str], _Reader]]:
+    places = {at for word in words for at in _of_words()[word]}
     return [_compiled()[at][1:] for at in sorted(places)]
 
 

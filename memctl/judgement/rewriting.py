@@ -37,6 +37,7 @@ class Rewritings:
                 self._of_word[word].add(at)
             if not words:
                 self._always.add(at)
+        self._first = sorted(self._always)
         given = [words_in(instead) for _, instead in self._all]
         self._after = [
             [later for later in range(at + 1, len(needed)) if not given[at].isdisjoint(needed[later])]
@@ -49,8 +50,8 @@ class Rewritings:
         return (self._all[at] for at in self._places(text))
 
     def _places(self, text: str) -> list[int]:
-        named = (self._of_word[word] for word in words_in(text) if word in self._of_word)
-        return sorted(self._always.union(*named))
+        known = self._of_word.keys() & words_in(text)
+        return sorted(self._always.union(*map(self._of_word.__getitem__, known))) if known else self._first.copy()
 
     def rewritten(self, text: str) -> str:
         """The text with each of them replaced."""

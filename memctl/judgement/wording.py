@@ -97,6 +97,11 @@ class Sentence:
         texts = {text for word in self.whole or self.words for text in (word.plain, word.stem)}
         return _shared(frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name))))
 
+    def has(self, name: str) -> bool:
+        """Whether it has a flag; keeps nothing, for the many sentences of which only one is looked at."""
+        listed = lexicon.words(self.language, name)
+        return any(word.plain in listed or word.stem in listed for word in self.whole or self.words)
+
 
 @lru_cache(64)
 def _shared(names: frozenset[str]) -> frozenset[str]:
@@ -167,21 +172,22 @@ _TOKEN = re.compile(rf"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+
 
 def _english(text: str, held: list[Quantity]) -> list[Word]:
     found: list[Word] = []
-    before, verb = "", False
+    before, verb, articles = "", False, lexicon.words("en", "articles")
     text = _BEFORE_TIME.sub(_without_preposition(held), text) if held else text
     loud = text.isupper()
     for number, match in enumerate(_TOKEN.finditer(text)):
-        if match["place"]:
-            measured = _measured(held[ord(match[0]) - PLACE], not verb)
+        given = match[0]
+        if match.lastgroup:
+            measured = _measured(held[ord(given) - PLACE], not verb)
             found.append(_identifier(measured) if _is_number_of(measured, before) else measured)
             before = ""
             continue
-        word = match[0].lower()
-        if number > 0 and not verb and before not in _DETERMINERS:
+        word = given.lower()
+        if not verb and number > 0 and before not in _DETERMINERS:
             verb = word in ("not", "never") or (_is_verb(word, before) and not _COPULA.match(text, match.end()))
         before = word
-        if word not in lexicon.words("en", "articles") or (match[0] == "A" and number > 0):
-            found.append(_word(match[0], word, number == 0, not verb, loud))
+        if word not in articles or (given == "A" and number > 0):
+            found.append(_word(given, word, number == 0, not verb, loud))
     return _with_particle(found if verb else _from_verb(found))
 
 
@@ -239,6 +245,7 @@ _DETERMINERS = frozenset("a an the my your his her its our their this that these
 _AUXILIARIES = frozenset("is are am was were be been has have had do does did will would".split())
 
 
+@lru_cache(_WORDS_KEPT)
 def _is_verb(word: str, before: str) -> bool:
     mark = lexicon.base(word)[1]
     if mark == "ed" or (before in lexicon.words("en", "pronouns") and mark == "s"):

@@ -165,6 +165,23 @@ def test_quantities(text: str, expected: tuple[str | float, ...]) -> None:
     assert (quantity.type, *quantity.value) == expected
 
 
+def test_it_says_of_how_many_facts_only_some_pairs_were_compared(store: MemoryStore) -> None:
+    gates = [Memory("", f"The garden gate number {n} was painted green.", kind="fact") for n in range(45)]
+    store.add_many(gates[:10], now=NOW)
+    assert store.conflicts.open(now=NOW).notes == ()
+    store.add_many([*gates[10:], Memory("", "Ben owns a boat.", kind="fact")], now=NOW)
+
+    (note,) = store.conflicts.open(now=NOW).notes
+
+    assert note.startswith("45 of 46 facts were compared only with some of those that share their words")
+
+
+def test_it_says_of_how_many_values_of_one_key_only_some_were_compared() -> None:
+    values = [memory(f"mem_{n}", f"Town{n}", kind="fact", category="", key="city", value=str(n)) for n in range(43)]
+
+    assert contradictions.find_among(values, NOW, NAMES, lambda name: None).partly == 3
+
+
 words = st.sampled_from(
     "Alice Ben she lives works in at Berlin Rome likes hates never not 5 km Monday 10:00 tea . , ? 小林 住在 杭州 不 喜欢 "
     "香菜 每周三 晚上七点 3 元 如果 \ue000 \ue001 if 𝟙 １ ".split()

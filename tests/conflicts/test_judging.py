@@ -115,8 +115,9 @@ def test_only_the_nearest_pairs_are_asked(store: MemoryStore) -> None:
         store.add(f"{name} keeps a brass lamp beside the bed.", now=NOW)
     model = with_model(store, [])
 
-    store.conflicts.open(now=NOW)
+    notes = store.conflicts.open(now=NOW).notes
 
+    assert notes == ("the language model is asked only about the nearest pairs, 60 at most",)
     assert sum(asked.count("Pair ") for asked in model.asked) == judging.MOST_PAIRS
     assert len(model.asked) == judging.MOST_PAIRS / judging.PAIRS_AT_ONCE
 

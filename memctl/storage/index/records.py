@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+
+import apsw
 
 from memctl.core import kinds as kinds
 from memctl.core.models import ACTIVE
@@ -19,10 +22,28 @@ from memctl.storage.ports.view import Counts
 RECORDS_AT_ONCE = 500
 """How many records are read at once, because all of them take much memory."""
 
+LARGE = 20_000
+"""Entries beyond which a large cache would only be filled with records that are read once."""
+
 # A `+` before a column keeps SQLite from choosing its index: nearly every entry is in memory.json.
 
 _NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
 """Kinds that are not in a profile, as SQL."""
+
+
+@contextmanager
+def _reading_once(connection: db.Connection) -> Iterator[None]:
+    """A small cache while all records of a large index are read."""
+    if (db.value(connection, "SELECT max(rowid) FROM entries") or 0) < LARGE:
+        yield
+        return
+    size = db.value(connection, "PRAGMA cache_size")
+    db.rows(connection, "PRAGMA cache_size = -2048")
+    try:
+        yield
+    finally:
+        with suppress(apsw.ConnectionClosedError):  # the store was closed while somebody still held what was not read
+            connection.execute(f"PRAGMA cache_size = {size}")
 
 
 @dataclass(frozen=True)
@@ -34,16 +55,18 @@ class Records:
     def every(self) -> Iterator[Row]:
         """Every present record, in time order; read in batches, because all of them take much memory."""
         sql = "SELECT rowid FROM entries e WHERE path = 'memory.json' ORDER BY created, memory_id"
-        keys = [key for (key,) in db.rows(self.connection, sql)]
-        for start in range(0, len(keys), RECORDS_AT_ONCE):
-            yield from search.matches(self.connection, keys[start : start + RECORDS_AT_ONCE])
+        with _reading_once(self.connection):
+            keys = [key for (key,) in db.rows(self.connection, sql)]
+            for start in range(0, len(keys), RECORDS_AT_ONCE):
+                yield from search.matches(self.connection, keys[start : start + RECORDS_AT_ONCE])
 
     def every_raw(self) -> Iterator[tuple[str, bytes]]:
         """The id and the exact bytes of every present record, in time order; read in batches."""
         sql = "SELECT ref FROM entries WHERE path = 'memory.json' ORDER BY created, memory_id"
-        refs = [ref for (ref,) in db.rows(self.connection, sql)]
-        for start in range(0, len(refs), RECORDS_AT_ONCE):
-            yield from self.raws(refs[start : start + RECORDS_AT_ONCE]).items()
+        with _reading_once(self.connection):
+            refs = [ref for (ref,) in db.rows(self.connection, sql)]
+            for start in range(0, len(refs), RECORDS_AT_ONCE):
+                yield from self.raws(refs[start : start + RECORDS_AT_ONCE]).items()
 
     def raws(self, ids: Sequence[str]) -> dict[str, bytes]:
         """The exact bytes of records, by id."""
