@@ -17,6 +17,11 @@ RANDOM = 12
 _GENERATED = re.compile(r"mem_\d{8}_[0-9a-f]{12}")
 
 
+def is_generated(name: str) -> bool:
+    """Whether a name has the form of the ids that memctl gives."""
+    return _GENERATED.fullmatch(name) is not None
+
+
 def matching(given: str, ids: Collection[str]) -> list[str]:
     """The ids with this beginning; if there are none, those with this ending."""
     starting = [name for name in ids if given and name.startswith(given)]
@@ -45,4 +50,4 @@ def _shared(one: str, other: str) -> int:
 def _typed(name: str, ending: str, names: list[str]) -> str:
     at = bisect_left(names, ending)
     taken = at < len(names) and names[at].startswith(ending)
-    return ending if _GENERATED.fullmatch(name) and not taken else name
+    return ending if is_generated(name) and not taken else name

@@ -560,3 +560,17 @@ def test_json_and_front_matter_agree(store: MemoryStore) -> None:
 
 def test_a_memory_given_by_hand_has_its_place() -> None:
     assert reflections.path_for(Memory("mem_1", "x").memory_id) == "reflections/mem_1.md"
+
+
+def test_a_generated_id_as_the_name_of_a_file_changes_no_rank(tmp_path: Path) -> None:
+    """It is random: texts by which a reflection is found must not depend on it."""
+    with open_store(tmp_path, user="alice", create=True) as store:
+        for _ in range(2):
+            memory = store.add("Bob feeds the numbat", allow_duplicate=True).memory
+            store.write_reflection(memory, "More on the numbat: it eats termites.\n")
+        store.refresh()
+        index = store.engine.files.index.connection
+        sql = "SELECT vector FROM vectors JOIN entries e ON e.rowid = entry WHERE layer = 'L3'"
+        vectors = index.execute(sql).fetchall()
+        assert len(vectors) == 2
+        assert vectors[0] == vectors[1]

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+from memctl.core import ids
 from memctl.core.formats import codec, document, knowledge, reflections
 from memctl.core.formats.transcript_lines import Line
 from memctl.core.models import DOCUMENTS, MESSAGES, Memory, Reflection
@@ -39,10 +40,16 @@ def reflection_entry(reflection: Reflection, data: bytes) -> Entry:
         raw=data,
         line=0,
         memory=decoding.reflection(reflection),
-        text=f"{reflection.title}\n{reflection.body}",
+        text=_reflection_text(reflection),
         memory_id=reflection.memory_id,
         text_hash="",
     )
+
+
+def _reflection_text(reflection: Reflection) -> str:
+    """The words by which a reflection is found. A generated id that is its file's name says nothing, and would make one
+    rank above another by chance."""
+    return reflection.body if ids.is_generated(reflection.title) else f"{reflection.title}\n{reflection.body}"
 
 
 def passage_entries(data: bytes, path: str) -> list[Entry]:
@@ -124,5 +131,4 @@ def text_of(row: Row) -> str:
         return _passage_text(row.raw, row.path)
     if row.is_record or row.part == MESSAGES:
         return searchable(row.memory)
-    reflection = reflections.parse(row.raw, row.path)
-    return f"{reflection.title}\n{reflection.body}"
+    return _reflection_text(reflections.parse(row.raw, row.path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 23
+VERSION = 24
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

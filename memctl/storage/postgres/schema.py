@@ -14,7 +14,7 @@ from memctl.storage.postgres.connecting import Connection, connected, telling
 
 SCHEMA = "memctl"
 
-RULES = 4
+RULES = 5
 """Raised where entries, terms or vectors are made in another way: then every user's are made again."""
 
 _LOCK = 0x6D656D63746C
