@@ -26,6 +26,8 @@ import pytest
 from databases import OWNER, PROGRAM, Databases, Server, UnavailableError
 from databases import shared as shared_server
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 import memctl
 from memctl import MemoryStore, background, open_store
@@ -105,6 +107,17 @@ def spread(places: Sequence[T], begin: int = 0) -> list[T]:
 
 
 _QUIET = tuple(HealthCheck)
+
+
+def _same_cases_whatever_is_loaded() -> None:
+    """Hypothesis also draws literals of the project's modules that are loaded, which depends on the tests that this
+    process ran before: `derandomize` alone would not give the same cases in every run."""
+    nothing = Constants()
+    providers._get_local_constants = lambda: nothing
+
+
+if not TORTURE:
+    _same_cases_whatever_is_loaded()
 
 settings.register_profile(
     "default",

@@ -589,6 +589,7 @@ def test_two_records_of_one_id(store: MemoryStore) -> None:
 @cases(40)
 @given(memories(st.just("m1")), st.sampled_from(KINDS))
 @example(Memory("m1", "x", extra={"": None}), "fact")
+@example(Memory("m1", "x", extra={"password": -100}), "fact")
 def test_any_record_through_the_store(memory: Memory, kind: str) -> None:
     """Imported, read by another reader of the same file, forgotten, undone: always the same record."""
     root = fast_folder()
@@ -598,7 +599,7 @@ def test_any_record_through_the_store(memory: Memory, kind: str) -> None:
     wanted = replace(wanted, created_at=memory.created_at or datetime(2025, 1, 1, tzinfo=UTC))
     try:
         with open_store(root, user="a", create=True, environment={"XDG_CACHE_HOME": str(root)}) as store:
-            store.add_many([wanted])
+            store.add_many([wanted], allow_secret=True)
             assert replace(store.get("m1"), importance=wanted.importance) == wanted
             before = store.folder.memory_file.read_bytes()
             assert document.parse(before).records[0].memory == store.get("m1")
