@@ -3,7 +3,8 @@
 A file holds a pair a line, as JSON: `a`, `b`, `label` (`contradicts` or `not`; `same` or `different`), in `type` what
 differs, in words of who wrote it, and perhaps in `form` how the two are worded: `same`, `light` (reworded a little) or
 `free`; then each form has a row of its own. The last two columns are a baseline: yes to each pair that shares at least
-`SHARE` of its terms.
+`SHARE` of its terms. A last row for pairs that say the same or not tells how many of them a reflection shows together,
+one below the other, which loses nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from memctl.conflicts import contradictions
 from memctl.core.models import Memory
 from memctl.core.text.terms import similarity, terms
 from memctl.judgement.sameness import joined
+from memctl.reflections.nesting import leading
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 
 MEANT = {"contradicts": True, "same": True, "not": False, "different": False}
 
+MEANING_SAME = {"same", "different"}
 
 SHARE = 0.6
 
@@ -44,9 +47,14 @@ def same(one: str, other: str) -> bool:
     return len(joined([one, other])) == 1 or len(joined([other, one])) == 1
 
 
+def together(one: str, other: str) -> bool:
+    """Whether a reflection joins the two or shows them together."""
+    return same(one, other) or len(set(leading([one, other]))) == 1
+
+
 def judged(pairs: Sequence[Mapping[str, str]]) -> list[tuple[Mapping[str, str], bool]]:
     """Each pair, and what memctl says of it."""
-    asked = same if {pair["label"] for pair in pairs} & {"same", "different"} else contradict
+    asked = same if {pair["label"] for pair in pairs} & MEANING_SAME else contradict
     return [(pair, asked(pair["a"], pair["b"])) for pair in pairs]
 
 
@@ -74,6 +82,9 @@ def main() -> int:
             near, wrong = rates([(pair, alike(pair["a"], pair["b"])) for pair, _ in of_form])
             shown = " | ".join(f"{rate:.2f}" for rate in (found, false, near, wrong))
             print(f"| {path.parent.name}/{path.stem} {form} | {len(of_form)} | {shown} |")
+        if MEANING_SAME & {pair["label"] for pair in pairs}:
+            near, other = rates([(pair, together(pair["a"], pair["b"])) for pair in pairs])
+            print(f"| {path.parent.name}/{path.stem} shown together | {len(pairs)} | {near:.2f} | {other:.2f} | | |")
         for pair, answer in answers if options.show else ():
             if answer != MEANT[pair["label"]]:
                 print(f"  {'found' if answer else 'missed'}: {pair['a']} | {pair['b']} ({pair['type']})")

@@ -57,6 +57,8 @@ class Point:
     weight: float
     against: tuple[str, ...] = ()
     """Memories that it seems to contradict."""
+    under: tuple[Point, ...] = ()
+    """Points that say nearly the same, to be shown with it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
     groups = grouped(memories)
     title = title or _title(memories, groups, language)
     against = _against(memories)
-    sections = [(name, [_with_rivals(point, against) for point in points(group)]) for name, group in groups]
+    sections = [(name, _nested([_with_rivals(point, against) for point in points(group)])) for name, group in groups]
     best = first_sentences(_shown(_ranked(memories)[0]), LONGEST_SUMMARY[language])
     colon = ": " if language == "en" else "："
     summary = best if len(memories) == 1 else f"{title}{colon}{best}"
@@ -100,6 +102,16 @@ def _against(memories: Sequence[Memory]) -> Mapping[str, Sequence[str]]:
 def _with_rivals(point: Point, against: Mapping[str, Sequence[str]]) -> Point:
     rivals = dict.fromkeys(each for source in point.sources for each in against.get(source, ()))
     return replace(point, against=tuple(rivals))
+
+
+def _nested(points: Sequence[Point]) -> list[Point]:
+    """Points with those that say nearly the same under the first of them."""
+    from memctl.reflections.nesting import leading
+
+    groups: dict[int, list[Point]] = {}
+    for point, leader in zip(points, leading([point.text for point in points]), strict=True):
+        groups.setdefault(leader, []).append(point)
+    return [replace(first, under=tuple(rest)) for first, *rest in groups.values()]
 
 
 def grouped(memories: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
@@ -189,8 +201,13 @@ def assembled(
 
 
 def _section(heading: str, points: Sequence[Point], language: str) -> str:
-    lines = "\n".join(f"- {point.text} ({_cited(point, language)})" for point in points)
+    lines = "\n".join(_bullet(point, language) for point in points)
     return f"## {heading[:1].upper() + heading[1:]}\n\n{lines}" if heading else lines
+
+
+def _bullet(point: Point, language: str, indent: str = "") -> str:
+    below = [_bullet(each, language, f"{indent}  ") for each in point.under]
+    return "\n".join([f"{indent}- {point.text} ({_cited(point, language)})", *below])
 
 
 def _cited(point: Point, language: str) -> str:

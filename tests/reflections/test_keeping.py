@@ -58,6 +58,24 @@ def test_a_contradiction_is_noted_beside_both(store: MemoryStore) -> None:
     assert body.count("seems to contradict mem_") == 2
 
 
+@pytest.mark.parametrize(
+    ("texts", "near"),
+    [
+        (("Deploy on Tuesdays", "The cat is called Miso", "We do not deploy on Tuesdays any more"), (1, 3)),
+        (("报告每周五交给客户", "猫叫小米", "每到周五都要把报告发给客户"), (1, 3)),
+    ],
+)
+def test_points_that_are_near_stand_together_and_all_are_kept(
+    store: MemoryStore, texts: tuple[str, ...], near: tuple[int, int]
+) -> None:
+    lines = [line for line in reflected(store, *texts).splitlines() if line.lstrip().startswith("- ")]
+
+    assert all(any(text in line for line in lines) for text in texts)
+    (below,) = [at for at, line in enumerate(lines) if line.startswith("  - ")]
+    pair = sorted(texts[number - 1] for number in near)
+    assert sorted(lines[at].lstrip(" -").partition(" (")[0] for at in (below - 1, below)) == pair
+
+
 def test_no_point_is_counted_away(store: MemoryStore) -> None:
     texts = [f"Room {n} is painted by crew {n + 40}." for n in range(30)]
     body = reflected(store, *texts)
