@@ -1,4 +1,4 @@
-"""Which memories say the same: near-duplicates to merge, similar pairs to judge, similar pieces of work.
+"""Which memories say the same: near-duplicates to merge, and similar pieces of work.
 
 Merging is strict, because a wrong merge takes a memory out of answers. Two texts are near-duplicates if they say the
 same (`memctl.judgement.sameness`), or if one only continues the other. One more number,
@@ -24,14 +24,8 @@ from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import similarity, terms
 from memctl.judgement.sameness import covers, key, rough, said
 
-ALIKE = 0.45
-"""Share of terms in common from which two memories are shown as similar."""
-
 LEAST_WORDS = 0.3
 """Share of terms in common from which two memories are compared in other words, too."""
-
-LEAST_SHARED = 4
-"""Fewer terms in common do not count."""
 
 RAREST, COMMON = 5, 20
 """Memories are compared if they share one of their 5 rarest words, and at most 20 memories have that word."""
@@ -46,14 +40,14 @@ _PUNCTUATION = "%&@#*/\\?§‰"
 _FILLERS = frozenset("a an the that really very just please quite also too 的 也 很 就 啊 呢 吧 呀 嘛 哦".split())
 _GOES_ON = frozenset("in on at during for with when by because so near and as".split())
 
-_CONDITIONS = frozenset(
+CONDITIONS = frozenset(
     """
     except unless if until till only but however though although instead rather else longer anymore former formerly
     previously once before after since may might could would should will must
     但 却 除 若 如 或 可 能 曾 前 后 後 今 明 仅 只 再 已 周 月 日 年
     """.split()
 )
-_TURNING = _CONDITIONS | frozenset(
+_TURNING = CONDITIONS | frozenset(
     """
     not no never none nobody nothing neither nor without cannot cant can't won't wont don't dont doesn't didn't isn't
     aren't wasn't weren't hasn't haven't hadn't shouldn't wouldn't couldn't mustn't hardly barely almost nearly maybe
@@ -92,15 +86,6 @@ class Near:
     """A memory that another one fully covers; `similarity` is the share of words in common."""
 
     memory: Memory
-    similarity: float
-
-
-@dataclass(frozen=True)
-class Alike:
-    """Two memories that may say the same in other words, for a person or a model to judge."""
-
-    one: Memory
-    other: Memory
     similarity: float
 
 
@@ -302,46 +287,6 @@ def statement(memory: Memory) -> Hashable:
     return (*kind, memory.expires_at, memory.valid_from, memory.valid_to, day, texts)
 
 
-# Alike
-
-
-def alike(sayings: Sequence[Saying], least: float = ALIKE) -> list[Alike]:
-    """Pairs on one subject that share many words, the most similar first.
-
-    Pairs that differ in a number, a name, a negation or a day are left out: they may contradict each other.
-    """
-    counts = Counter(term for saying in sayings for term in saying.telling)
-    places: dict[tuple[Hashable, str], list[int]] = defaultdict(list)
-    for at, saying in enumerate(sayings):
-        shared = [term for term in saying.telling if 1 < counts[term] <= COMMON]
-        for term in sorted(shared, key=lambda term: (counts[term], term))[:RAREST]:
-            places[_loosely(saying.memory), term].append(at)
-    pairs = {pair for group in places.values() for pair in combinations(group, 2)}
-    judged = [_pair(sayings[one], sayings[other], least) for one, other in sorted(pairs)]
-    return sorted(filter(None, judged), key=lambda pair: (-pair.similarity, pair.one.memory_id, pair.other.memory_id))
-
-
-def _loosely(memory: Memory) -> Hashable:
-    return (memory.kind, memory.category, memory.key)
-
-
-def _pair(one: Saying, other: Saying, least: float) -> Alike | None:
-    a, b = one.memory, other.memory
-    if (set(one.marks) ^ set(other.marks)) - _CONDITIONS or one.statement != other.statement or not _one_subject(a, b):
-        return None
-    about, others = frozenset(one.telling), frozenset(other.telling)
-    if len(about & others) < LEAST_SHARED:
-        return None
-    shared = similarity(about, others)
-    return Alike(a, b, shared) if shared >= least else None
-
-
-def _one_subject(one: Memory, other: Memory) -> bool:
-    if one.subcategory and one.subcategory == other.subcategory:
-        return True
-    return any(tag in other.tags for tag in one.tags)
-
-
 # Similar work
 
 
@@ -366,3 +311,9 @@ def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: 
         groups.append([memory])
         firsts.append((memory, bag))
     return groups
+
+
+def _one_subject(one: Memory, other: Memory) -> bool:
+    if one.subcategory and one.subcategory == other.subcategory:
+        return True
+    return any(tag in other.tags for tag in one.tags)

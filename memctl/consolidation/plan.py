@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memctl.consolidation import duplicates, evidence, grouping, knowledge, skills, twins
+from memctl.consolidation import duplicates, evidence, grouping, knowledge, paraphrases, skills, twins
 from memctl.consolidation.duplicates import Merge
 from memctl.consolidation.generated import DUPLICATES, KNOWLEDGE, PARTS, SKILLS, Made, Rules
 from memctl.core.models import ACTIVE, Memory
@@ -27,7 +27,7 @@ class Plan:
 
     merges: tuple[Merge, ...] = ()
     made: tuple[Made, ...] = ()
-    alike: tuple[grouping.Alike, ...] = ()
+    alike: tuple[paraphrases.Alike, ...] = ()
     recalled: tuple[str, ...] = ()
 
     @property
@@ -59,7 +59,7 @@ def plan(
     left_out = frozenset(recalled)
     active = [m for m in memories if m.status == ACTIVE and m.memory_id not in left_out and not _expired(m, now)]
     merges: list[Merge] = []
-    pairs: list[grouping.Alike] = []
+    pairs: list[paraphrases.Alike] = []
     if DUPLICATES in only or same:
         merges, pairs = _duplicates(active, now, rules.similarity if DUPLICATES in only else None, same)
         active = _merged(active, merges)
@@ -75,12 +75,12 @@ def plan(
 
 def _duplicates(
     active: Sequence[Memory], now: datetime, share: float | None, same: Sequence[tuple[str, str]]
-) -> tuple[list[Merge], list[grouping.Alike]]:
+) -> tuple[list[Merge], list[paraphrases.Alike]]:
     """The merges of near-duplicates, and the pairs that are left and may say the same; their words take much room."""
     sayings = [grouping.saying_of(m) for m in active if duplicates.mergeable(m)]
     merges = duplicates.merges(sayings, now, share, same)
     gone = {m.memory_id for merge in merges for m in merge.merged}
-    return merges, grouping.alike([saying for saying in sayings if saying.memory.memory_id not in gone])
+    return merges, paraphrases.alike([saying for saying in sayings if saying.memory.memory_id not in gone])
 
 
 def _merged(active: Sequence[Memory], merges: Iterable[Merge]) -> list[Memory]:

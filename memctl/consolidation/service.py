@@ -141,12 +141,15 @@ class Consolidation:
             return _Advice({})
         view = self._engine.view()
         plan = self._plan(view, now, parts, ())
-        judged = {m.memory_id: m for pair in plan.alike for m in (pair.one, pair.other)}
+        pairs = [pair for pair in plan.alike if pair.of_equal_marks]
+        judged = {m.memory_id: m for pair in pairs for m in (pair.one, pair.other)}
         notes: list[str] = []
         same: Sequence[tuple[str, str]] = ()
         written: list[tuple[Made, Written]] = []
         try:
-            same = summaries.judged_same(llm, plan.alike)
+            same = summaries.judged_same(llm, pairs)
+            if len(pairs) > summaries.MOST_JUDGED:
+                notes.append(f"{llm.name} judged the {summaries.MOST_JUDGED} nearest of {len(pairs)} similar pairs")
             for made in self._plan(view, now, parts, same).made if same else plan.made:
                 answer = summaries.summary(llm, made)
                 written += [(made, answer.value)] if answer.value else []

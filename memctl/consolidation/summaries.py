@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from memctl.consolidation.generated import KNOWLEDGE, MOST_POINTS, Made, Written, texts
-from memctl.consolidation.grouping import Alike, telling
+from memctl.consolidation.grouping import telling
+from memctl.consolidation.paraphrases import Alike
 from memctl.context.fence import fenced
 from memctl.core.models import Memory
 from memctl.core.text.shortening import one_line
@@ -24,6 +25,9 @@ MOST_EPISODES = 40
 """Episodes that are shown to a model at once, the last ones."""
 
 PAIRS_AT_ONCE = 20
+
+MOST_JUDGED = 200
+"""So many pairs, the nearest, are judged by a model."""
 
 _LONGEST = {"topic": 80, "content": 600, "point": 300}
 
@@ -118,12 +122,13 @@ def _unsupported(text: str, sources: Sequence[str]) -> str:
 
 
 def judged_same(llm: LLM, pairs: Sequence[Alike]) -> list[tuple[str, str]]:
-    """The pairs that say the same by a model's judgement, as ids to keep and to merge.
+    """Those of the first `MOST_JUDGED` pairs that say the same by a model's judgement, as ids to keep and to merge.
 
     Raises:
         ProviderError: the model does not answer.
     """
     same = []
+    pairs = pairs[:MOST_JUDGED]
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         batch = pairs[start : start + PAIRS_AT_ONCE]
         listed = [f"Pair {n}\n{fenced([pair.one, pair.other])}" for n, pair in enumerate(batch, 1)]

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from memctl import MemoryStore, open_store
 from memctl.consolidation import duplicates, knowledge
 from memctl.consolidation.generated import SKILLS, Rules, marked
-from memctl.consolidation.grouping import ALIKE, alike, near_duplicates, saying_of
+from memctl.consolidation.grouping import near_duplicates, saying_of
+from memctl.consolidation.paraphrases import alike
 from memctl.consolidation.plan import Plan, plan
 from memctl.context import fence
 from memctl.core import recalled
@@ -26,6 +27,7 @@ from memctl.core.formats import codec
 from memctl.core.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
 from memctl.providers import answers
+from memctl.providers.nearness import NEAR
 from memctl.storage.files import merge
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -173,8 +175,22 @@ def test_paraphrases_are_shown_and_left() -> None:
     found = plan([tea, more, number], NOW)
 
     assert not found.merges
-    assert [(pair.one.memory_id, pair.other.memory_id) for pair in found.alike] == [(tea.memory_id, more.memory_id)]
-    assert found.alike[0].similarity >= ALIKE
+    shown = {(pair.one.memory_id, pair.other.memory_id): pair.of_equal_marks for pair in found.alike}
+    assert shown == {(tea.memory_id, more.memory_id): True, (tea.memory_id, "n"): False, (more.memory_id, "n"): False}
+    assert found.alike[0].similarity >= NEAR
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We deploy on Tuesdays after the smoke test passes", "Deployments happen Tuesday once smoke tests are green"),
+        ("报告每周五交给客户", "每到周五都要把报告发给客户"),
+    ],
+)
+def test_sentences_in_other_words_are_shown(one: str, other: str) -> None:
+    found = plan([record(one, 1), record(other, 2), record("The cat is called Miso", 3)], NOW)
+
+    assert [(pair.one.content, pair.other.content) for pair in found.alike] == [(one, other)]
 
 
 words = st.sampled_from("alice bob likes tea coffee not the in morning 3 4 小林 喜欢 茶 really".split())
