@@ -124,7 +124,9 @@ def _alike(report: ConsolidationReport) -> None:
     for pair in pairs[:SHOWN_ALIKE]:
         render.say(f"  {pair.similarity:.0%}  {pair.one.memory_id}  {plain.one_line(pair.one.content, 120)}")
         render.say(f"       {pair.other.memory_id}  {plain.one_line(pair.other.content, 120)}")
-    render.say("  if two mean the same: `memctl consolidate --same KEEP,MERGE`; `memctl conflicts` lists contradictions\n")
+    render.say(
+        "  if two mean the same: `memctl consolidate --same KEEP,MERGE`; `memctl conflicts` lists contradictions\n"
+    )
 
 
 def _counts(report: ConsolidationReport, dry_run: bool) -> None:
