@@ -192,20 +192,22 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
         echoes: sentences another wrote before, as `squashed` gives them, which the user merely repeats.
     """
     parts = list(split(text))
-    if any(worded("about_above").match(said) for said in parts[1:]):
+    if any(worded("about_above").match(sentence) for sentence in parts[1:]):
         return
-    for said, after in zip_longest(parts, parts[1:], fillvalue=""):
-        if not (statements.requested(said) or statements.leaves_out_subject(said)) and _begins_material(said):
+    for sentence, after in zip_longest(parts, parts[1:], fillvalue=""):
+        if not (statements.requested(sentence) or statements.leaves_out_subject(sentence)) and _begins_material(
+            sentence
+        ):
             if _re(_WHOM_IT_IS_FOR).match(after):
                 yield read(after)
             return
-        if len(said) <= LONGEST_SENTENCE and not secret(said) and squashed(said) not in echoes:
-            yield read(said)
+        if len(sentence) <= LONGEST_SENTENCE and not secret(sentence) and squashed(sentence) not in echoes:
+            yield read(sentence)
 
 
-def _begins_material(said: str) -> bool:
-    announces = worded("announced").search(said) and not _re(_OWN_STATE).search(said)
-    return bool(worded("material").search(said) or announces or worded("task_colon").search(said))
+def _begins_material(sentence: str) -> bool:
+    announces = worded("announced").search(sentence) and not _re(_OWN_STATE).search(sentence)
+    return bool(worded("material").search(sentence) or announces or worded("task_colon").search(sentence))
 
 
 def split(text: str) -> Iterator[str]:
@@ -245,17 +247,17 @@ _TYPED = r"\b(i(?=m\b|ve\b)|(?:do|does|did|is|are|was|ca|wo)n(?=t\b))(m|ve|t)\b"
 """Short forms as they are typed in haste, without their apostrophe."""
 
 
-def read(said: str) -> Sentence:
+def read(sentence: str) -> Sentence:
     """A sentence and what it states."""
-    text = _plainer(typed(worded("quotes").sub(_without_quotation, said)))
+    text = _plainer(typed(worded("quotes").sub(_without_quotation, sentence)))
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
     conditional = worded("condition_en").search(text) or _re(_CONDITION_ZH).search(text)
-    return Sentence(said, tuple(_stated(text, asks)), asks, conditional is not None)
+    return Sentence(sentence, tuple(_stated(text, asks)), asks, conditional is not None)
 
 
 def typed(text: str) -> str:
     """A text with the apostrophes of its short forms."""
-    return _re(_TYPED).sub(lambda found: f"{found[1]}'{found[2]}", text)
+    return _re(_TYPED).sub(lambda match: f"{match[1]}'{match[2]}", text)
 
 
 _KIN = r"(?:(?:my|our) (?:[\w-]+ ){0,2}?{kin}|the {the_one})"
@@ -288,18 +290,20 @@ _BEGINS_ZH = rf"[，,；;](?:而且?|但是?|不过)?(?P<who>{_KIN_ZH}|我(?!们
 _POINTS_BACK = r"\b(?:he|she|him|her|his|they|them|their|it|there)\b|[他她它]|那[里儿边]"
 
 
-def by_subject(said: str) -> list[int]:
+def by_subject(sentence: str) -> list[int]:
     """Where in a sentence something is said of another person than before; first its beginning.
 
     A part about the user that points back ("my aunt is deaf and I write to her") belongs to what it points to.
     """
-    language, form = (words.CHINESE, _BEGINS_ZH) if has_chinese(said) else (words.ENGLISH, _BEGINS_EN)
-    begun = [(match.start("who"), match["who"].casefold()) for match in words.pattern(language, form).finditer(said)]
+    language, form = (words.CHINESE, _BEGINS_ZH) if has_chinese(sentence) else (words.ENGLISH, _BEGINS_EN)
+    begun = [
+        (match.start("who"), match["who"].casefold()) for match in words.pattern(language, form).finditer(sentence)
+    ]
     starts, subject = [0], ""
     for at, (start, who) in enumerate(begun):
-        end = begun[at + 1][0] if at + 1 < len(begun) else len(said)
-        points_back = who in _ONESELF and _re(_POINTS_BACK).search(said[start:end])
-        if who != (subject or _subject(said, language)) and not points_back:
+        end = begun[at + 1][0] if at + 1 < len(begun) else len(sentence)
+        points_back = who in _ONESELF and _re(_POINTS_BACK).search(sentence[start:end])
+        if who != (subject or _subject(sentence, language)) and not points_back:
             starts.append(start)
             subject = who
     return starts
@@ -308,9 +312,11 @@ def by_subject(said: str) -> list[int]:
 _ONESELF = ("i", "we", "我")
 
 
-def _subject(said: str, language: str) -> str:
+def _subject(sentence: str, language: str) -> str:
     """The person whom a sentence begins with; empty for none."""
-    match = words.pattern(language, rf"^(?:{_KIN_ZH if language == words.CHINESE else _KIN}|i\b|we\b|我)").match(said)
+    match = words.pattern(language, rf"^(?:{_KIN_ZH if language == words.CHINESE else _KIN}|i\b|we\b|我)").match(
+        sentence
+    )
     return match[0].casefold() if match else ""
 
 

@@ -91,11 +91,11 @@ _RENEWED = (
 def _renewed(here: str, after: str) -> Change | None:
     """ "I have a new locker number, it's 21", "我的工号变了，现在是9921"."""
     for renewed, value in _RENEWED:
-        if (what := plainly(renewed).match(here)) and (given := plainly(value).match(after)):
+        if (what := plainly(renewed).match(here)) and (instead := plainly(value).match(after)):
             thing = re.sub(r"^(?:my|our) |^我(?:们)?的?", "", what["s"], flags=re.IGNORECASE)
             frame = f"my {thing} is" if thing.isascii() else f"我的{thing}是"
             return Change(
-                (f"{frame} {given['y']}" if thing.isascii() else frame + given["y"],), new=given["y"], frame=frame
+                (f"{frame} {instead['y']}" if thing.isascii() else frame + instead["y"],), new=instead["y"], frame=frame
             )
     return None
 

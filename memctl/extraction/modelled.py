@@ -220,21 +220,21 @@ def _keyed(item: Mapping[str, Any]) -> tuple[str, Any]:
     return ("", None) if not named or plain == "" or endless else (named, plain)
 
 
-def _category(given: object, kind: str) -> str:
-    return given if isinstance(given, str) and given in CATEGORIES else "preference" if kind == "preference" else "life"
+def _category(value: object, kind: str) -> str:
+    return value if isinstance(value, str) and value in CATEGORIES else "preference" if kind == "preference" else "life"
 
 
-def _text(given: object) -> str:
+def _text(value: object) -> str:
     """A short text without what a file could not hold."""
-    return " ".join(clauses.own_words(given).split())[:200] if isinstance(given, str) else ""
+    return " ".join(clauses.own_words(value).split())[:200] if isinstance(value, str) else ""
 
 
-def _day(given: object) -> datetime | None:
+def _day(value: object) -> datetime | None:
     try:
-        return start(date.fromisoformat(given[:10])) if isinstance(given, str) else None
+        return start(date.fromisoformat(value[:10])) if isinstance(value, str) else None
     except ValueError:
         return None
 
 
-def _days(given: object) -> int | None:
-    return given if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= 36500 else None
+def _days(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 36500 else None

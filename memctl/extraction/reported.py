@@ -84,7 +84,7 @@ def direct(sentence: str, names: Sequence[str] = ()) -> str:
     if subject := _subject(names).match(sentence):
         rest = sentence[subject.end() :]
         return _chinese(rest) if has_chinese(subject[0] + rest) else _english(rest)
-    return _told_to_act(sentence)
+    return _as_instruction(sentence)
 
 
 @cache
@@ -112,28 +112,28 @@ def _english(rest: str) -> str:
     if rest.startswith("'s "):
         return f"my {rest[3:].lstrip()}"
     rest = rest.strip()
-    if asked := _re(_ASKED).match(rest):
-        return _imperative(asked)
-    if said := _re(_SAID).match(rest):
-        return _told(said["x"])
+    if request := _re(_ASKED).match(rest):
+        return _imperative(request)
+    if statement := _re(_SAID).match(rest):
+        return _as_first_person(statement["x"])
     return _first_person(rest)
 
 
-def _imperative(asked: re.Match[str]) -> str:
-    word = (asked["first"] or asked["second"] or "").strip().lower()
-    verb = re.match(r"(?:prefers|likes)\b", asked[0], re.IGNORECASE)
+def _imperative(request: re.Match[str]) -> str:
+    word = (request["first"] or request["second"] or "").strip().lower()
+    verb = re.match(r"(?:prefers|likes)\b", request[0], re.IGNORECASE)
     if verb and not word:
-        return _first_person(asked[0])
-    return f"{ {'not': 'do not '}.get(word, f'{word} ' if word else '') }{asked['x']}"
+        return _first_person(request[0])
+    return f"{ {'not': 'do not '}.get(word, f'{word} ' if word else '') }{request['x']}"
 
 
-def _told(said: str) -> str:
+def _as_first_person(statement: str) -> str:
     """What the user said: a pronoun at its beginning is the user."""
-    pronoun = re.match(r"(?:he|she|they|i)('s|'re|'m)?\s+", said, re.IGNORECASE)
+    pronoun = re.match(r"(?:he|she|they|i)('s|'re|'m)?\s+", statement, re.IGNORECASE)
     if pronoun:
-        return f"I'm {said[pronoun.end() :]}" if pronoun[1] else _first_person(said[pronoun.end() :])
-    own = re.match(r"(?:his|her|their)\s+", said, re.IGNORECASE)
-    return f"my {said[own.end() :]}" if own else _told_to_act(said)
+        return f"I'm {statement[pronoun.end() :]}" if pronoun[1] else _first_person(statement[pronoun.end() :])
+    own = re.match(r"(?:his|her|their)\s+", statement, re.IGNORECASE)
+    return f"my {statement[own.end() :]}" if own else _as_instruction(statement)
 
 
 def _first_person(rest: str) -> str:
@@ -156,14 +156,14 @@ def _base(verb: str) -> str:
     return verb[:-2] if low.endswith(("sses", "xes", "zzes", "ches", "shes", "oes")) else verb[:-1]
 
 
-def _told_to_act(sentence: str) -> str:
+def _as_instruction(sentence: str) -> str:
     """A rule for whoever works for the user, as an instruction."""
     if must := _re(_MUST).match(sentence.strip()):
         never = _re("not|n't|never").search(must["must"])
         return f"{'never' if never else 'always'} {must['x']}"
     bare = sentence.strip()
-    for word, said in _ZH_RULES:
-        bare = f"{said}{bare.removeprefix(word)}" if bare.startswith(word) else bare
+    for word, rule in _ZH_RULES:
+        bare = f"{rule}{bare.removeprefix(word)}" if bare.startswith(word) else bare
     return f"请{bare}" if _re(_ZH_IMPERATIVE).match(bare) else sentence
 
 
@@ -172,8 +172,8 @@ def _told_to_act(sentence: str) -> str:
 
 def _chinese(rest: str) -> str:
     rest = rest.strip()
-    if asked := _re(_ZH_ASKED).match(rest):
-        return _told_to_act(asked["x"])
-    if said := _re(_ZH_SAID).match(rest):
-        return said["x"] if said["x"].startswith("我") else f"我{said['x']}"
+    if request := _re(_ZH_ASKED).match(rest):
+        return _as_instruction(request["x"])
+    if statement := _re(_ZH_SAID).match(rest):
+        return statement["x"] if statement["x"].startswith("我") else f"我{statement['x']}"
     return f"我{rest}"

@@ -62,7 +62,9 @@ def contrasted(text: str) -> tuple[str, str] | None:
     return contrast(correction(text) or text.strip(" .!。！")) if len(text) <= LONGEST else None
 
 
-def restated(said: Sentence, earlier: Sequence[str], near: int = 0, *, answers: bool = False) -> tuple[int, str] | None:
+def restated(
+    sentence: Sentence, earlier: Sequence[str], near: int = 0, *, answers: bool = False
+) -> tuple[int, str] | None:
     """The place of the last earlier sentence that a correction changes, and that sentence put right.
 
     Args:
@@ -70,9 +72,11 @@ def restated(said: Sentence, earlier: Sequence[str], near: int = 0, *, answers: 
         near: the place from which on they are near; of those before, the correction must name the old value.
         answers: the correction may only answer a question; then it must name the old value.
     """
-    if said.asks or said.conditional or said.certainty < 1 or corrections.jokes(said.text):
+    if sentence.asks or sentence.conditional or sentence.certainty < 1 or corrections.jokes(sentence.text):
         return None
-    plain = correction(said.text) or ("" if answers or not contrasted(said.text) else said.text.strip(" .!。！"))
+    plain = correction(sentence.text) or (
+        "" if answers or not contrasted(sentence.text) else sentence.text.strip(" .!。！")
+    )
     if not plain:
         return None
     for at in range(len(earlier) - 1, -1, -1):
@@ -129,15 +133,15 @@ def _of_subject(plain: str, before: str) -> str:
     match = plainly(_PRONOUN).match(plain)
     if match is None or _has_more(before):
         return ""
-    said = f"{ {'s': 'is', 're': 'are'}[match['is'][1:]] } {match['said']}" if match["is"] else match["said"]
-    if has_chinese(said):
-        verb = next((said[:length] for length in (2, 1) if said[:length] in before[1:]), "")
+    predicate = f"{ {'s': 'is', 're': 'are'}[match['is'][1:]] } {match['said']}" if match["is"] else match["said"]
+    if has_chinese(predicate):
+        verb = next((predicate[:length] for length in (2, 1) if predicate[:length] in before[1:]), "")
         subject = before[: before.index(verb, 1)] if verb else ""
-        return f"{subject}{said}" if subject and not plainly(r"[他她它]$").match(subject) else ""
-    verb = said.split(" ")[0]
-    found = re.search(rf"(?<!\w){re.escape(verb)}(?!\w)", before, re.IGNORECASE)
-    subject = before[: found.start()].strip() if found else ""
-    return f"{subject} {said}" if subject and not plainly(r"(?:i|we)$").match(subject) else ""
+        return f"{subject}{predicate}" if subject and not plainly(r"[他她它]$").match(subject) else ""
+    verb = predicate.split(" ")[0]
+    place = re.search(rf"(?<!\w){re.escape(verb)}(?!\w)", before, re.IGNORECASE)
+    subject = before[: place.start()].strip() if place else ""
+    return f"{subject} {predicate}" if subject and not plainly(r"(?:i|we)$").match(subject) else ""
 
 
 def _has_more(text: str) -> bool:
@@ -156,8 +160,8 @@ def _with_number(plain: str, before: str) -> str:
         if match["unit"]
         else rf"(?:{_NUMBER_ZH})(?=\s?{re.escape(unit)})"
     )
-    found = re.findall(form, before, re.IGNORECASE)
-    return re.sub(form, number.lower(), before, flags=re.IGNORECASE) if len(found) == 1 else ""
+    numbers = re.findall(form, before, re.IGNORECASE)
+    return re.sub(form, number.lower(), before, flags=re.IGNORECASE) if len(numbers) == 1 else ""
 
 
 def _same_thing(frame: str, before: str) -> bool:

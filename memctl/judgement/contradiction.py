@@ -47,17 +47,17 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
     if one.language != other.language:
         return None
     pair = matched(one, other)
-    if found := _only_and_all(pair):
-        return Clash(VALUE, *found, pair.shared)
+    if slots := _only_and_all(pair):
+        return Clash(VALUE, *slots, pair.shared)
     if not (_about_one(pair) or reworded(pair)) or _apart(pair):
         return None
     for search in (_turned, _opposite, amounts, values):
-        found = None if search is not amounts and _on_two_days(pair) else search(pair)
-        if found and _little_else(pair, found):
+        slots = None if search is not amounts and _on_two_days(pair) else search(pair)
+        if slots and _little_else(pair, slots):
             return (
                 None
-                if pair.opposed(found)
-                else Clash(VALUE, *found, pair.shared, max(sum(map(cost, rest)) for rest in _rests(pair, found)))
+                if pair.opposed(slots)
+                else Clash(VALUE, *slots, pair.shared, max(sum(map(cost, rest)) for rest in _rests(pair, slots)))
             )
     return (_denial(pair) if pair.opposed() else None) or reworded(pair)
 
@@ -102,8 +102,8 @@ def _on_two_days(pair: Pair) -> bool:
 
 
 def _says_when(word: Word) -> bool:
-    said = is_chinese(word) and word.kind != QUANTITY and says_when(word.text)
-    return said and not says_little(word) and not among(word, "zh", "frequencies")
+    timed = is_chinese(word) and word.kind != QUANTITY and says_when(word.text)
+    return timed and not says_little(word) and not among(word, "zh", "frequencies")
 
 
 # Only some, and all
@@ -132,20 +132,20 @@ _NOTHING = Sentence("", "en", ())
 # How much else differs
 
 
-def _rests(pair: Pair, found: Slots) -> list[list[Word]]:
+def _rests(pair: Pair, slots: Slots) -> list[list[Word]]:
     """What only one claim has beside what excludes each other, and beside the phrase that this stands in."""
     phrases = [
         list(slot) if slot[0].quantity else _phrase(sentence, slot)
-        for (sentence, _), slot in zip(pair.sides, found, strict=True)
+        for (sentence, _), slot in zip(pair.sides, slots, strict=True)
     ]
     whole = all(
         any(word in phrase and word not in slot for word in side)
-        for (_, side), slot, phrase in zip(pair.sides, found, phrases, strict=True)
+        for (_, side), slot, phrase in zip(pair.sides, slots, phrases, strict=True)
     )
     taken = (
         phrases
         if whole
-        else [[*slot, *_amount(sentence, slot)] for (sentence, _), slot in zip(pair.sides, found, strict=True)]
+        else [[*slot, *_amount(sentence, slot)] for (sentence, _), slot in zip(pair.sides, slots, strict=True)]
     )
     return [[w for w in side if w not in slot and cost(w)] for (_, side), slot in zip(pair.sides, taken, strict=True)]
 
@@ -174,39 +174,39 @@ def _is_in_phrase(word: Word) -> bool:
     return word.kind == NAME or (word.quantity is not None and type_of(word.quantity) == VERSION)
 
 
-def _little_else(pair: Pair, found: Slots) -> bool:
+def _little_else(pair: Pair, slots: Slots) -> bool:
     """Whether little enough differs beside what excludes each other."""
-    rests = _rests(pair, found)
+    rests = _rests(pair, slots)
     apart = [(a, b) for a in rests[0] for b in rests[1] if excludes(a, b)]
-    if apart and not all(_beside(pair, found, a, b) for a, b in apart):
+    if apart and not all(_beside(pair, slots, a, b) for a, b in apart):
         return False
     rests = [[w for w in rest if not any(w in both for both in apart)] for rest in rests]
     costs = [sum(map(cost, rest)) for rest in rests]
     if min(costs) == 0:
         costs = [sum(1 if _is_time(word) else cost(word) for word in rest) for rest in rests]
     held = sum(word.kind in (WORD, NAME, QUANTITY) for word in pair.shared)
-    if min(costs) and (pair.one.language == "zh" or found[0][0].stem in _ALLOWS or _things(pair, rests, held, found)):
+    if min(costs) and (pair.one.language == "zh" or slots[0][0].stem in _ALLOWS or _things(pair, rests, held, slots)):
         return False
     return max(costs) <= min(3, max(1 if min(costs) or not held else 2, held - 1)) and not (
         max(costs) and pair.flagged("conditional")
     )
 
 
-def _beside(pair: Pair, found: Slots, one: Word, other: Word) -> bool:
+def _beside(pair: Pair, slots: Slots, one: Word, other: Word) -> bool:
     """Whether two words that exclude each other belong to what was found: dark green, bright red."""
     return all(
         abs(sentence.words.index(word) - sentence.words.index(slot[0])) == 1 and not slot[0].quantity
-        for (sentence, _), slot, word in zip(pair.sides, found, (one, other), strict=True)
+        for (sentence, _), slot, word in zip(pair.sides, slots, (one, other), strict=True)
     )
 
 
-def _things(pair: Pair, rests: Sequence[list[Word]], held: int, found: Slots) -> bool:
+def _things(pair: Pair, rests: Sequence[list[Word]], held: int, slots: Slots) -> bool:
     """Whether both name something else, or measure something else: 2 m high, 40 m long."""
-    if found[0][0].quantity and all(any(map(_is_quality, rest)) for rest in rests):
+    if slots[0][0].quantity and all(any(map(_is_quality, rest)) for rest in rests):
         return True
     sides = zip((pair.one, pair.other), rests, strict=True)
     things = all(any(_is_thing(word) or _is_placed(sentence, word) for word in rest) for sentence, rest in sides)
-    return things and (held <= 2 or not found[0][0].quantity)
+    return things and (held <= 2 or not slots[0][0].quantity)
 
 
 def _is_quality(word: Word) -> bool:
@@ -295,8 +295,8 @@ def _of_two_deeds(pair: Pair, word: Word, other: Word) -> bool:
 def _opposite_prepositions(pair: Pair) -> Slots | None:
     """Prepositions that exclude each other before the same word: before breakfast, after breakfast."""
     one, other = (_governed(sentence) for sentence in (pair.one, pair.other))
-    found = ((one[key], other[key]) for key in one.keys() & other.keys())
-    return next((((a,), (b,)) for a, b in found if b.stem in lexicon.excluded(a.stem)), None)
+    pairs = ((one[key], other[key]) for key in one.keys() & other.keys())
+    return next((((a,), (b,)) for a, b in pairs if b.stem in lexicon.excluded(a.stem)), None)
 
 
 def _governed(sentence: Sentence) -> dict[str, Word]:
@@ -354,8 +354,8 @@ def _denial(pair: Pair) -> Clash | None:
     marks = tuple(word for word in denying.words if denies(word))
     if any(_may_still(mark, word) for mark in marks for word in yes):
         return None
-    found = Clash(POLARITY, marks, (), pair.shared, spent)
-    return found if pair.one.denied else replace(found, one=(), other=marks)
+    denial = Clash(POLARITY, marks, (), pair.shared, spent)
+    return denial if pair.one.denied else replace(denial, one=(), other=marks)
 
 
 def _begins_compound(sentence: Sentence, word: Word, pair: Pair) -> bool:

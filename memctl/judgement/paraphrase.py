@@ -88,9 +88,9 @@ def _at_one_time(one: Frame, other: Frame) -> bool:
 
 def blocks(sentence: Sentence) -> frozenset[str]:
     """Sentences that are alike share one of these."""
-    found = frame(sentence.text)
-    hard = " ".join(sorted(found.hard.elements()))
-    words = (amount(word.quantity) if word.quantity else word.stem for word in found.words if word.kind != PRONOUN)
+    framed = frame(sentence.text)
+    hard = " ".join(sorted(framed.hard.elements()))
+    words = (amount(word.quantity) if word.quantity else word.stem for word in framed.words if word.kind != PRONOUN)
     return frozenset(f"{hard}\1{word}" for word in words)
 
 
@@ -411,8 +411,8 @@ def _may_turn(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) 
         return False
     if one.passive != other.passive:
         by = any("by" in (one.before[at], other.before[n]) for at, n in (p, q))
-        given = _gives(one, other) and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
-        return by or given or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
+        gives = _gives(one, other) and any({one.before[a], other.before[b]} == {"to", ""} for a, b in (p, q))
+        return by or gives or one.sentence.language == "zh" or not any("by" in each.before for each in (one, other))
     if one.sentence.language == "zh":
         return _may_turn_in_chinese(one, other, p, q)
     return any(turns(one, other, p, q) for turns in (_is_compound, _is_dative, _is_quality, _is_mutual))

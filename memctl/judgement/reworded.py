@@ -49,10 +49,10 @@ def reworded(pair: Pair) -> Clash | None:
         return None
     if (only := _only_one(one, left, other, right, differing)) is not None:
         return Clash(VALUE, *only, shared)
-    found = _amounts(pair, one, other, slots, differing) or (
+    excluding = _amounts(pair, one, other, slots, differing) or (
         not differing and _values(one, other, slots, left, right, shared)
     )
-    return Clash(VALUE, *slots, shared) if found else None
+    return Clash(VALUE, *slots, shared) if excluding else None
 
 
 def _is_aside(word: Word) -> bool:
@@ -223,12 +223,12 @@ def may_be_reworded(one: Needing, other: Needing) -> bool:
 
 def _as_value(words: Iterable[Word]) -> list[Word] | None:
     """Words that may be a value; None where there are too many, or one is of the subject."""
-    found: list[Word] = []
+    value: list[Word] = []
     for word in words:
-        if word.subject or len(found) == _VALUE:
+        if word.subject or len(value) == _VALUE:
             return None
-        found.append(word)
-    return found
+        value.append(word)
+    return value
 
 
 def differ(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -408,8 +408,8 @@ _MAKES = frozenset("写 做 编 开发 实现 搭建 搭 写成".split())
 
 def _is_only_placed(sentence: Sentence, value: Words) -> bool:
     """Whether a claim says of its subject only where it is."""
-    said = [word for word in sentence.words if not word.subject and word not in value and word.kind != FILLER]
-    return bool(said) and not any(_is_verb(word) and word.text not in PLACES for word in said)
+    predicate = [word for word in sentence.words if not word.subject and word not in value and word.kind != FILLER]
+    return bool(predicate) and not any(_is_verb(word) and word.text not in PLACES for word in predicate)
 
 
 def _is_one_sort(pair: Pair, a: Words, b: Words) -> bool:
