@@ -10,8 +10,9 @@ from itertools import accumulate, groupby, takewhile
 
 from memctl.core.text.language import has_chinese
 from memctl.judgement.quantities import PLACE, quantities
-from memctl.judgement.relations import COST, Relation, relations
+from memctl.judgement.relations import Relation, relations
 from memctl.judgement.segmentation import segments
+from memctl.judgement.word_class import COST
 from memctl.judgement.wording import QUANTIFIER, Sentence, Word, read
 
 POLARITY, VALUE = "polarity", "value"

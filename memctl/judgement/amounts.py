@@ -9,8 +9,8 @@ from math import inf
 from memctl.judgement import lexicon, subject
 from memctl.judgement.alignment import Pair, Slots
 from memctl.judgement.quantities import BARE, VERSION, Quantity
-from memctl.judgement.relations import among
 from memctl.judgement.values import acts
+from memctl.judgement.word_class import among
 from memctl.judgement.wording import WORD, Sentence, Word
 
 MOMENTS = ("date", "lunar date", "weekday", "clock")

@@ -17,10 +17,11 @@ from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Word
 from memctl.judgement.amounts import MOMENTS, amounts, type_of
 from memctl.judgement.nearness import near
 from memctl.judgement.quantities import VERSION
-from memctl.judgement.relations import among, cost, excludes, is_chinese, is_listed_class, one_of_a_class, says_little
+from memctl.judgement.relations import excludes, is_listed_class, one_of_a_class
 from memctl.judgement.reworded import reworded
 from memctl.judgement.segmentation import class_of, says_when
 from memctl.judgement.values import acts, values
+from memctl.judgement.word_class import among, cost, is_chinese, says_little
 from memctl.judgement.wording import (
     FILLER,
     NAME,

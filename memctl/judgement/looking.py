@@ -10,10 +10,11 @@ from memctl.judgement import lexicon
 from memctl.judgement.amounts import LENGTHS, type_of
 from memctl.judgement.framing import may_be_plainer
 from memctl.judgement.quantities import BARE
-from memctl.judgement.relations import CONTENT, COST, PREFIXES, excludes, says_little, tells
+from memctl.judgement.relations import PREFIXES, excludes
 from memctl.judgement.reworded import differ, may_be_reworded, needing, takes_one_value
 from memctl.judgement.segmentation import class_of
 from memctl.judgement.values import Given, given, may_differ
+from memctl.judgement.word_class import CONTENT, COST, says_little, tells
 from memctl.judgement.wording import NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word
 
 

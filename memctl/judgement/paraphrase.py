@@ -16,8 +16,8 @@ from memctl.judgement.amounts import LENGTHS
 from memctl.judgement.framing import Frame, amount, frame, person, persons_agree
 from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
-from memctl.judgement.relations import is_chinese
 from memctl.judgement.segmentation import class_of, says_when
+from memctl.judgement.word_class import is_chinese
 from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, TIMES, WORD, Sentence, Word
 
 MOST = 24

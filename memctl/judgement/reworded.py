@@ -12,8 +12,9 @@ from memctl.judgement import amounts, lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words
 from memctl.judgement.framing import Frame, frame, is_small, people, persons_agree, plain
 from memctl.judgement.paraphrase import MOST, in_order, is_generic, may_have_partner, paired, says_nothing
-from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
+from memctl.judgement.relations import excludes, one_of_a_class
 from memctl.judgement.values import is_additive, is_vague, may_hold
+from memctl.judgement.word_class import among, is_chinese, says_little
 from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Sentence, Word, denies, read
 
 Places = list[int]

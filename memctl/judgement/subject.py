@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from memctl.judgement import lexicon
 from memctl.judgement.alignment import Pair
 from memctl.judgement.claims import names_something
-from memctl.judgement.relations import among, is_chinese, says_little
 from memctl.judgement.segmentation import class_of
+from memctl.judgement.word_class import among, is_chinese, says_little
 from memctl.judgement.wording import NAME, PRONOUN, QUANTITY, TIMES, WORD, Sentence, Word
 
 FIRST = frozenset("i me my mine myself we our us user 我 我们 用户 本人 咱 咱们 自己".split())

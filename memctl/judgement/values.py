@@ -15,8 +15,9 @@ from sys import intern
 from memctl.judgement import lexicon, subject
 from memctl.judgement.alignment import Pair, Slots, Words
 from memctl.judgement.quantities import VERSION
-from memctl.judgement.relations import CONTENT, among, is_chinese, is_listed_class, says_little
+from memctl.judgement.relations import is_listed_class
 from memctl.judgement.segmentation import class_of, says_when
+from memctl.judgement.word_class import CONTENT, among, is_chinese, says_little
 from memctl.judgement.wording import (
     FILLER,
     MODAL,
