@@ -141,6 +141,11 @@ LENGTHS = {"duration": 1.0, "months": 2_629_800.0}
 """Seconds in the unit of each type of a length of time."""
 
 
+def is_length(word: Word) -> bool:
+    """Whether a word is a length of time."""
+    return word.quantity is not None and word.quantity.type in LENGTHS
+
+
 def _ranges_apart(pair: Pair, word: Word, other: Word, one: float, two: float, rounded: float) -> bool:
     a, b = _range(pair.one, word, one), _range(pair.other, other, two)
     if (

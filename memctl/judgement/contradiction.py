@@ -14,21 +14,29 @@ from itertools import pairwise, takewhile
 
 from memctl.judgement import lexicon, subject
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words, matched
-from memctl.judgement.amounts import MOMENTS, amounts, type_of
+from memctl.judgement.amounts import MOMENTS, amounts, is_length, type_of
 from memctl.judgement.nearness import near
 from memctl.judgement.quantities import VERSION
 from memctl.judgement.relations import excludes, is_listed_class, one_of_a_class
 from memctl.judgement.reworded import reworded
-from memctl.judgement.segmentation import class_of, says_when
+from memctl.judgement.segmentation import class_of
 from memctl.judgement.values import acts, values
-from memctl.judgement.word_class import among, cost, is_chinese, says_little
+from memctl.judgement.word_class import (
+    among,
+    cost,
+    is_chinese,
+    is_chinese_time,
+    is_english_time,
+    is_time,
+    is_verb_or_light,
+    says_little,
+)
 from memctl.judgement.wording import (
     FILLER,
     NAME,
     PREPOSITION,
     QUANTIFIER,
     QUANTITY,
-    TIMES,
     WORD,
     Sentence,
     Word,
@@ -90,7 +98,7 @@ _POSSIBLY = frozenset("might could perhaps maybe possibly 可能 也许 大概 �
 def _at_two_times(pair: Pair) -> bool:
     if pair.flagged("past") == 1 or pair.flagged("then") == 1:
         return True
-    times = [[word for word in side if _says_when(word)] for side in (pair.left, pair.right)]
+    times = [[word for word in side if is_chinese_time(word)] for side in (pair.left, pair.right)]
     if any(near(a, b) for a in times[0] for b in times[1]):
         return False
     return all(times) and not any(excludes(a, b) for a in times[0] for b in times[1] if not (a.subject and b.subject))
@@ -100,11 +108,6 @@ def _on_two_days(pair: Pair) -> bool:
     """Whether each names another moment: what differs beside it holds at that time."""
     moments = [{w.key for w in side if w.quantity and w.quantity.type in MOMENTS} for side in (pair.left, pair.right)]
     return all(moments)
-
-
-def _says_when(word: Word) -> bool:
-    timed = is_chinese(word) and word.kind != QUANTITY and says_when(word.text)
-    return timed and not says_little(word) and not among(word, "zh", "frequencies")
 
 
 # Only some, and all
@@ -184,7 +187,7 @@ def _little_else(pair: Pair, slots: Slots) -> bool:
     rests = [[w for w in rest if not any(w in both for both in apart)] for rest in rests]
     costs = [sum(map(cost, rest)) for rest in rests]
     if min(costs) == 0:
-        costs = [sum(1 if _is_time(word) else cost(word) for word in rest) for rest in rests]
+        costs = [sum(1 if is_english_time(word) else cost(word) for word in rest) for rest in rests]
     held = sum(word.kind in (WORD, NAME, QUANTITY) for word in pair.shared)
     if min(costs) and (pair.one.language == "zh" or slots[0][0].stem in _ALLOWS or _things(pair, rests, held, slots)):
         return False
@@ -219,13 +222,7 @@ _ALLOWS = frozenset(map(lexicon.stem, "can may must forbidden allowed required".
 
 
 def _is_thing(word: Word) -> bool:
-    return word.kind in (WORD, NAME) and not _is_verb(word)
-
-
-def _is_verb(word: Word) -> bool:
-    if is_chinese(word):
-        return word.kind == WORD and class_of(word.text) == "v"
-    return word.kind == WORD and (word.plain in lexicon.verbs() or word.stem in lexicon.stems("en", "light"))
+    return word.kind in (WORD, NAME) and not is_verb_or_light(word)
 
 
 # Comparisons and names that change their places
@@ -333,16 +330,14 @@ def _denial(pair: Pair) -> Clash | None:
     placed = [word for word in no if not cost(word) and _is_placed(denying, word)]
     if placed:
         return None
-    no = tuple(w for w in no if not (denies(w) or w in in_parts or _lasts(w) or (without and _acts(w))))
+    no = tuple(w for w in no if not (denies(w) or w in in_parts or is_length(w) or (without and _acts(w))))
     no = tuple(w for w in no if not (some and w.quantity))
     if any(word.key in subject.NOBODY for word in denying.words):
         yes = tuple(word for word in yes if not word.subject)
     if not any(map(_acts, yes)) and any(word.key in ("has", "have", "有") for word in claiming.words):
         no = tuple(word for word in no if not _acts(word))
     parts = {part for word in in_parts for part in word.text}
-    yes = tuple(
-        w for w in yes if w.kind != QUANTIFIER and not _is_time(w) and not _says_when(w) and w.text not in parts
-    )
+    yes = tuple(w for w in yes if w.kind != QUANTIFIER and not is_time(w) and w.text not in parts)
     spent = sum(map(cost, yes))
     if sum(map(cost, no)) or spent > DETAIL or (any(map(_acts, yes)) and any(map(_acts, no))):
         return None
@@ -366,10 +361,10 @@ def _begins_compound(sentence: Sentence, word: Word, pair: Pair) -> bool:
     if (
         word.kind != WORD
         or is_chinese(word)
-        or _is_verb(word)
+        or is_verb_or_light(word)
         or word.mark in ("ed", "ing")
         or before.subject
-        or _is_verb(before)
+        or is_verb_or_light(before)
     ):
         return False
     says_how = word.plain.endswith("ly") or among(word, "en", "frequencies") or word.plain in lexicon.adjectives()
@@ -378,7 +373,7 @@ def _begins_compound(sentence: Sentence, word: Word, pair: Pair) -> bool:
 
 def _may_still(mark: Word, word: Word) -> bool:
     """Whether who quits or declines something may do this with it: test it, dislike it; hardly: use it, drink it."""
-    if not (is_chinese(mark) and _is_verb(mark) and is_chinese(word) and _is_verb(word)):
+    if not (is_chinese(mark) and is_verb_or_light(mark) and is_chinese(word) and is_verb_or_light(word)):
         return False
     uses = len(word.text) == 1 or any(among(word, "zh", name) for name in ("frequencies", "light"))
     return not uses or "接受" in lexicon.excluded(mark.stem)
@@ -399,15 +394,7 @@ def _is_placed(sentence: Sentence, word: Word) -> bool:
 
 
 def _acts(word: Word) -> bool:
-    return not is_chinese(word) and _is_verb(word) and cost(word) > 0
-
-
-def _lasts(word: Word) -> bool:
-    return word.quantity is not None and word.quantity.type in ("duration", "months")
-
-
-def _is_time(word: Word) -> bool:
-    return not is_chinese(word) and word.quantity is not None and word.quantity.type in TIMES
+    return not is_chinese(word) and is_verb_or_light(word) and cost(word) > 0
 
 
 def _in_parts(word: Word, sentence: Sentence) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import product
 from typing import Any
@@ -102,6 +102,12 @@ def verbs() -> Words:
     """English words that are mostly verbs, with their forms of the third person."""
     listed = {line[0] for line in _lines("verbs.en.txt")}
     return frozenset(listed | {third_person(word) for word in listed})
+
+
+@lru_cache(16_384)
+def interned(names: Words) -> Words:
+    """One of the equal sets for all of them: most sentences have the same few."""
+    return names
 
 
 def third_person(verb: str) -> str:

@@ -89,9 +89,9 @@ def points(sentence: Sentence) -> Points:
         tuple({word.key for word in words if word.kind != QUANTITY}),
         tuple(stems),
         tuple(filter(tells, stems)),
-        _shared(frozenset((*excluded, *formed))),
-        _shared(frozenset(each for each in formed if each.startswith("\0"))),
-        _shared(frozenset(type_of(word.quantity) for word in words if word.quantity)),
+        lexicon.interned(frozenset((*excluded, *formed))),
+        lexicon.interned(frozenset(each for each in formed if each.startswith("\0"))),
+        lexicon.interned(frozenset(type_of(word.quantity) for word in words if word.quantity)),
         tuple(word.key for word in words if word.quantity),
         tuple({each for word in words if _names_subject(word) for each in (word.stem, word.key)}),
         "only" in sentence.flags,
@@ -115,12 +115,6 @@ def _formed(word: str) -> tuple[str, ...]:
 
 def _names_subject(word: Word) -> bool:
     return word.subject and word.kind in (WORD, NAME) and not says_little(word)
-
-
-@lru_cache(16_384)
-def _shared(words: frozenset[str]) -> frozenset[str]:
-    """One of the equal sets for all of them: most claims have the same few."""
-    return words
 
 
 def meeting(sentence: Sentence) -> frozenset[str]:

@@ -12,12 +12,12 @@ from functools import lru_cache
 from itertools import combinations, groupby
 
 from memctl.judgement import lexicon
-from memctl.judgement.amounts import LENGTHS
+from memctl.judgement.amounts import is_length
 from memctl.judgement.framing import Frame, amount, frame, person, persons_agree
 from memctl.judgement.nearness import has_near, is_adverb, near
 from memctl.judgement.quantities import BARE
-from memctl.judgement.segmentation import class_of, says_when
-from memctl.judgement.word_class import is_chinese
+from memctl.judgement.segmentation import says_when
+from memctl.judgement.word_class import is_chinese, is_verb_form
 from memctl.judgement.wording import CONJUNCTION, LONGEST, NAME, PRONOUN, QUANTITY, TIMES, WORD, Sentence, Word
 
 MOST = 24
@@ -167,7 +167,7 @@ def paired(one: Frame, other: Frame, *, in_number: bool = True) -> tuple[Pairs, 
 def _equal(one: Word, other: Word) -> bool:
     if one.key != other.key:
         return False
-    return {one.mark, other.mark} != {"", "s"} or _is_verb(one) or _is_verb(other)
+    return {one.mark, other.mark} != {"", "s"} or is_verb_form(one) or is_verb_form(other)
 
 
 def _of_one_amount(one: Word, other: Word) -> bool:
@@ -231,7 +231,7 @@ def _add_nothing(one: Frame, left: Sequence[int], other: Frame, right: Sequence[
     if all(small) or all(words):
         return False
     sides = zip(small, (other, one), strict=True)
-    return all(any(map(_is_verb, side.words)) or not any(map(_is_verb, alone)) for alone, side in sides)
+    return all(any(map(is_verb_form, side.words)) or not any(map(is_verb_form, alone)) for alone, side in sides)
 
 
 def _small_alone(side: Frame, other: Frame) -> list[Word]:
@@ -248,14 +248,10 @@ def _small_alone(side: Frame, other: Frame) -> list[Word]:
 def _lasts(side: Frame, at: int) -> bool:
     """Whether a word is the verb of a length of time: it lasts two years, its length is two years."""
     after = side.words[at + 1 : at + 2]
-    return bool(after) and _is_length(after[0]) and side.words[at].plain in _LASTS
+    return bool(after) and is_length(after[0]) and side.words[at].plain in _LASTS
 
 
 _LASTS = frozenset("last lasts lasted".split())
-
-
-def _is_length(word: Word) -> bool:
-    return word.quantity is not None and word.quantity.type in LENGTHS
 
 
 def is_generic(word: Word) -> bool:
@@ -275,7 +271,7 @@ def in_order(one: Frame, other: Frame, pairs: Pairs) -> bool:
         return False
     numbers = sum(word.kind == QUANTITY for word in one.words)
     moved = one.sentence.language == "zh" and "open" in (one.past, other.past)
-    verbs = 0 if moved else sum(_is_verb(word) for word in one.words)
+    verbs = 0 if moved else sum(is_verb_form(word) for word in one.words)
     fixed = [
         (a, b)
         for a, b in pairs
@@ -332,23 +328,11 @@ def _has_clauses(side: Frame) -> bool:
 
 
 def _acts(word: Word, partner: Word) -> bool:
-    return NAME not in (word.kind, partner.kind) and (_is_verb(word) or _is_verb(partner))
+    return NAME not in (word.kind, partner.kind) and (is_verb_form(word) or is_verb_form(partner))
 
 
 def _same_order(pairs: Pairs) -> bool:
     return [b for _, b in pairs] == sorted(b for _, b in pairs)
-
-
-def _is_verb(word: Word) -> bool:
-    if word.kind != WORD:
-        return False
-    if not word.text.isascii():
-        return class_of(word.text) == "v"
-    return (
-        word.plain in lexicon.verbs()
-        or word.mark in ("ed", "ing")
-        or lexicon.lemma(word.plain, word.mark) in lexicon.verbs()
-    )
 
 
 _ALIKE_PREPOSITIONS = (frozenset("in at on".split()), frozenset("of for to".split()), frozenset("在 于 到".split()))
@@ -358,7 +342,7 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
     """Whether prepositions before the same word say the same: sold to Tom, sold by Tom."""
     for a, b in pairs:
         mine, theirs = one.before[a], other.before[b]
-        if _is_length(one.words[a]) and {mine, theirs} - {"", "for"} and mine != theirs:
+        if is_length(one.words[a]) and {mine, theirs} - {"", "for"} and mine != theirs:
             return False  # lasts two days, is in two days
         if mine and theirs and mine != theirs and not any({mine, theirs} <= group for group in _ALIKE_PREPOSITIONS):
             return False
@@ -377,7 +361,7 @@ def _governed_alike(one: Frame, other: Frame, pairs: Pairs) -> bool:
 
 def _does(one: Frame, other: Frame, a: int, b: int, pairs: Pairs) -> bool:
     """Whether what somebody owns is what he does in the other: Sven's arrival, Sven arrived."""
-    return (a, b) in pairs and _is_verb(one.words[a]) != _is_verb(other.words[b])
+    return (a, b) in pairs and is_verb_form(one.words[a]) != is_verb_form(other.words[b])
 
 
 _HAS_OR_OF = re.compile(r"\b(?:has|have|had|owns?|of|belongs?|years old|married)\b|['’]ve\b", re.IGNORECASE)
@@ -399,8 +383,8 @@ def _voices_agree(one: Frame, other: Frame, turned: Sequence[tuple[tuple[int, in
     passive, active = (one, other) if one.passive else (other, one)
     if any("by" in each.before for each in (one, other)):
         return bool(turned)
-    subject = next((word for word in passive.words if not _is_verb(word)), None)
-    first = next((word for word in active.words if not _is_verb(word)), None)
+    subject = next((word for word in passive.words if not is_verb_form(word)), None)
+    first = next((word for word in active.words if not is_verb_form(word)), None)
     acts = any(word.subject and person(word) for word in active.sentence.words)
     return acts or subject is None or first is None or not (_equal(subject, first) and first.subject)
 
@@ -468,7 +452,7 @@ def _gives(one: Frame, other: Frame) -> bool:
 
 def _may_turn_in_chinese(one: Frame, other: Frame, p: tuple[int, int], q: tuple[int, int]) -> bool:
     """What is done may stand before or behind the verb; who and what, or two deeds, keep their places."""
-    return _is_verb(one.words[p[0]]) != _is_verb(one.words[q[0]]) and not _put_two(one, other)
+    return is_verb_form(one.words[p[0]]) != is_verb_form(one.words[q[0]]) and not _put_two(one, other)
 
 
 def _put_two(one: Frame, other: Frame) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import takewhile
 from sys import intern
 
@@ -16,8 +16,8 @@ from memctl.judgement import lexicon, subject
 from memctl.judgement.alignment import Pair, Slots, Words
 from memctl.judgement.quantities import VERSION
 from memctl.judgement.relations import is_listed_class
-from memctl.judgement.segmentation import class_of, says_when
-from memctl.judgement.word_class import CONTENT, among, is_chinese, says_little
+from memctl.judgement.segmentation import class_of
+from memctl.judgement.word_class import CONTENT, among, is_chinese, is_time, is_verb, says_little
 from memctl.judgement.wording import (
     FILLER,
     MODAL,
@@ -25,8 +25,6 @@ from memctl.judgement.wording import (
     PREPOSITION,
     PRONOUN,
     QUANTIFIER,
-    QUANTITY,
-    TIMES,
     WORD,
     Sentence,
     Word,
@@ -94,16 +92,12 @@ def given(sentence: Sentence) -> Given:
     head = _head(sentence)
     if head is not None and _is_listed(head, "attributes"):
         single.add(ATTRIBUTE)
-    return Given(tuple({intern(f"{governor}\0{word.key}") for governor, word in words}), _shared(frozenset(single)))
+    return Given(
+        tuple({intern(f"{governor}\0{word.key}") for governor, word in words}), lexicon.interned(frozenset(single))
+    )
 
 
 _NOTHING = Given()
-
-
-@lru_cache(4_096)
-def _shared(words: frozenset[str]) -> frozenset[str]:
-    """One of the equal sets for all of them: most claims have the same few."""
-    return words
 
 
 def may_differ(one: Given, other: Given) -> bool:
@@ -144,26 +138,14 @@ def _may_be_single(sentence: Sentence, value: Word, governor: str) -> bool:
 
 def _value(sentence: Sentence, alone: Words) -> Words:
     """What may be a value of the words that one claim alone has: those up to the next verb."""
-    possible = [word for word in alone if word.kind in CONTENT and not says_little(word) and not _says_when(word)]
-    row = tuple(takewhile(lambda word: not _is_verb(word) or _is_placed(sentence, word), possible))
+    possible = [word for word in alone if word.kind in CONTENT and not says_little(word) and not is_time(word)]
+    row = tuple(takewhile(lambda word: not is_verb(word) or _is_placed(sentence, word), possible))
     return tuple(takewhile(lambda word: _adjacent(sentence, row[: row.index(word) + 1]), row))
 
 
 def _lone(alone: Words, other: Words) -> Words:
     """The one word that a claim has alone, be it a verb: beside a noun it is one."""
     return alone if len(alone) == 1 and other else ()
-
-
-def _says_when(word: Word) -> bool:
-    if is_chinese(word) and word.kind != QUANTITY:
-        return says_when(word.text) and not among(word, "zh", "frequencies")
-    return not is_chinese(word) and word.quantity is not None and word.quantity.type in TIMES
-
-
-def _is_verb(word: Word) -> bool:
-    if word.kind != WORD:
-        return False
-    return class_of(word.text) == "v" if is_chinese(word) else word.plain in lexicon.verbs()
 
 
 def _is_placed(sentence: Sentence, word: Word) -> bool:
@@ -410,7 +392,7 @@ _MAKES = frozenset("写 做 编 开发 实现 搭建 搭 写成".split())
 def _is_only_placed(sentence: Sentence, value: Words) -> bool:
     """Whether a claim says of its subject only where it is."""
     predicate = [word for word in sentence.words if not word.subject and word not in value and word.kind != FILLER]
-    return bool(predicate) and not any(_is_verb(word) and word.text not in PLACES for word in predicate)
+    return bool(predicate) and not any(is_verb(word) and word.text not in PLACES for word in predicate)
 
 
 def _is_one_sort(pair: Pair, a: Words, b: Words) -> bool:

@@ -95,18 +95,14 @@ class Sentence:
     def flags(self) -> frozenset[str]:
         """Names of the lists in `FLAGS` of which it, or the whole that it is of, has a word."""
         texts = {text for word in self.whole or self.words for text in (word.plain, word.stem)}
-        return _shared(frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name))))
+        return lexicon.interned(
+            frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name)))
+        )
 
     def has(self, name: str) -> bool:
         """Whether it has a flag; keeps nothing, for the many sentences of which only one is looked at."""
         listed = lexicon.words(self.language, name)
         return any(word.plain in listed or word.stem in listed for word in self.whole or self.words)
-
-
-@lru_cache(64)
-def _shared(names: frozenset[str]) -> frozenset[str]:
-    """One of the equal sets for all of them: most sentences have none of the words."""
-    return names
 
 
 FLAGS = ("only", "all", "past", "partial", "conditional", "then")
@@ -284,17 +280,17 @@ _CHINESE_TOKEN = re.compile(
 
 
 def _chinese(text: str, held: list[Quantity]) -> list[Word]:
-    table: list[Word] = []
+    words: list[Word] = []
     for match in _CHINESE_TOKEN.finditer(text):
         if match["place"]:
-            table.append(_measured(held[ord(match[0]) - PLACE]))
+            words.append(_measured(held[ord(match[0]) - PLACE]))
         elif match["latin"]:
-            table.append(_word(match[0], match[0].lower(), True, False, True))
+            words.append(_word(match[0], match[0].lower(), True, False, True))
         else:
-            table += [_chinese_word(word) for word in segments(match[0])]
-    verb = next((at for at, word in enumerate(table) if _begins_predicate(word, at, table)), len(table) - 1)
-    table = [replace(word, subject=at < verb) for at, word in enumerate(table)]
-    return _with_verb([word for word in table if word.text not in lexicon.words("zh", "articles")])
+            words += [_chinese_word(word) for word in segments(match[0])]
+    verb = next((at for at, word in enumerate(words) if _begins_predicate(word, at, words)), len(words) - 1)
+    words = [replace(word, subject=at < verb) for at, word in enumerate(words)]
+    return _with_verb([word for word in words if word.text not in lexicon.words("zh", "articles")])
 
 
 def _with_verb(words: list[Word]) -> list[Word]:
