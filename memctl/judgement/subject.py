@@ -148,6 +148,12 @@ def person(sentence: Sentence) -> str:
     return "" if len(words) != 1 or words[0].kind != PRONOUN else _one_person(words[0].key)
 
 
+def share_person(pair: Pair) -> bool:
+    """Whether both claims have one person as their subject."""
+    persons = {person(pair.one), person(pair.other)}
+    return len(persons) == 1 and persons != {""}
+
+
 def _one_person(pronoun: str) -> str:
     return "user" if pronoun in FIRST else pronoun
 

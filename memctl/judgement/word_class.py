@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from memctl.core.text.language import has_chinese
 from memctl.judgement import lexicon
 from memctl.judgement.segmentation import class_of, says_when
-from memctl.judgement.wording import MODAL, NAME, QUANTIFIER, QUANTITY, TIMES, WORD, Word
+from memctl.judgement.wording import MODAL, NAME, PREPOSITION, QUANTIFIER, QUANTITY, TIMES, WORD, Sentence, Word
 
 COST = {NAME: 3, QUANTITY: 3, WORD: 1, QUANTIFIER: 1, MODAL: 1}
 """How much a word that only one of the sentences has tells them apart; words of other kinds are not compared."""
@@ -64,11 +64,22 @@ def is_verb_or_light(word: Word) -> bool:
     return is_verb(word) or (word.kind == WORD and word.stem in lexicon.stems("en", "light"))
 
 
+def is_telling_verb(word: Word) -> bool:
+    """Whether a word is an English verb, and not one that says little."""
+    return not is_chinese(word) and is_verb_or_light(word) and cost(word) > 0
+
+
 def is_verb_form(word: Word) -> bool:
     """Whether a word is a verb in any form, be it one that may also be an adjective or a noun: rented, renting."""
     if is_verb(word) or word.kind != WORD or not word.text.isascii():
         return is_verb(word)
     return word.mark in ("ed", "ing") or lexicon.lemma(word.plain, word.mark) in lexicon.verbs()
+
+
+def is_after_preposition(sentence: Sentence, word: Word) -> bool:
+    """Whether an English word stands behind a preposition: at work."""
+    at = sentence.words.index(word)
+    return not is_chinese(word) and at > 0 and sentence.words[at - 1].kind == PREPOSITION
 
 
 def is_time(word: Word) -> bool:
