@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import takewhile, zip_longest
 
 from memctl.core.text.language import has_chinese
+from memctl.core.text.patterns import compiled
 from memctl.core.text.sentences import sentences as sentences_of
 from memctl.extraction import statements, words
 from memctl.extraction.words import worded
@@ -49,11 +49,6 @@ class Sentence:
     @property
     def certainty(self) -> float:
         return hedged(self.text)
-
-
-@cache
-def _re(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    return re.compile(pattern, flags)
 
 
 # What is not the user's own
@@ -105,11 +100,11 @@ def own_words(message: str) -> str:
     somebody says in a conversation that was pasted, and the text behind a line that announces one."""
     text = _INVISIBLE.sub("", message.replace("’", "'").replace("\r", "\n"))
     for pattern in (_FENCE, _CODE, _TRIPLE_QUOTES, _RECALLED_ITEM, _QUOTED_LINE):
-        text = _re(pattern).sub("\n", text)
+        text = compiled(pattern).sub("\n", text)
     text = worded("long_quotation").sub(_hidden_if_spoken, text)
-    text = _re(_BULLET).sub("", text)
-    if len(_re(_NAMED, 0).findall(text)) > 1:
-        text = _re(_TURN, 0).sub("\n", text)
+    text = compiled(_BULLET).sub("", text)
+    if len(compiled(_NAMED, 0).findall(text)) > 1:
+        text = compiled(_TURN, 0).sub("\n", text)
     text = _before_material(text)
     return _without_elements(text) if "</" in text else text
 
@@ -127,20 +122,22 @@ def _before_material(text: str) -> str:
 
 def _before_giving(line: str) -> str:
     """What a line says before it gives something to work on."""
-    parts = _re(_PARTS).split(line)
+    parts = compiled(_PARTS).split(line)
     gives = (_GIVEN, _WORKED_ON, _GIVEN_BELOW)
-    return "".join(takewhile(lambda part: not any(_re(each).search(part) for each in gives), parts))
+    return "".join(takewhile(lambda part: not any(compiled(each).search(part) for each in gives), parts))
 
 
 def _announces(line: str, after: str = "-") -> bool:
     if not line or len(line) > _LONGEST_INTRODUCTION:
         return False
     below = not after.strip() or line.endswith((":", "："))
-    if below and _re(_GIVEN_BELOW).search(line) and _re(_WORKED_ON).search(line):
+    if below and compiled(_GIVEN_BELOW).search(line) and compiled(_WORKED_ON).search(line):
         return True
-    if worded("salutation").search(line) or (_re(_GIVEN).search(line) and _re(_WORKED_ON).search(line)):
+    if worded("salutation").search(line) or (compiled(_GIVEN).search(line) and compiled(_WORKED_ON).search(line)):
         return True
-    introduces = line.endswith((":", "：")) or _re(_HERE_IS).search(line) or _re(_NAME_AND_TIME, 0).search(line)
+    introduces = (
+        line.endswith((":", "：")) or compiled(_HERE_IS).search(line) or compiled(_NAME_AND_TIME, 0).search(line)
+    )
     return bool(introduces) and not worded("about_oneself").search(line)
 
 
@@ -152,7 +149,7 @@ def _without_elements(text: str) -> str:
     there to be worked on."""
     opened: dict[str, int] = {}
     spans: list[tuple[int, int]] = []
-    for tag in _re(_MARKUP).finditer(text):
+    for tag in compiled(_MARKUP).finditer(text):
         name = tag["name"].lower()
         if not tag["ends"]:
             opened.setdefault(name, tag.start())
@@ -198,7 +195,7 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
         if not (statements.requested(sentence) or statements.leaves_out_subject(sentence)) and _begins_material(
             sentence
         ):
-            if _re(_WHOM_IT_IS_FOR).match(after):
+            if compiled(_WHOM_IT_IS_FOR).match(after):
                 yield read(after)
             return
         if len(sentence) <= LONGEST_SENTENCE and not secret(sentence) and squashed(sentence) not in echoes:
@@ -206,14 +203,14 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
 
 
 def _begins_material(sentence: str) -> bool:
-    announces = worded("announced").search(sentence) and not _re(_OWN_STATE).search(sentence)
+    announces = worded("announced").search(sentence) and not compiled(_OWN_STATE).search(sentence)
     return bool(worded("material").search(sentence) or announces or worded("task_colon").search(sentence))
 
 
 def split(text: str) -> Iterator[str]:
     """A text's sentences, and what semicolons part in them, each with what ends it."""
     for sentence in sentences_of(text):
-        yield from (part.strip() for part in _re(_SEMICOLON).split(sentence) if part.strip())
+        yield from (part.strip() for part in compiled(_SEMICOLON).split(sentence) if part.strip())
 
 
 def squashed(text: str) -> str:
@@ -251,13 +248,13 @@ def read(sentence: str) -> Sentence:
     """A sentence and what it states."""
     text = _plainer(typed(worded("quotes").sub(_without_quotation, sentence)))
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
-    conditional = worded("condition_en").search(text) or _re(_CONDITION_ZH).search(text)
+    conditional = worded("condition_en").search(text) or compiled(_CONDITION_ZH).search(text)
     return Sentence(sentence, tuple(_stated(text, asks)), asks, conditional is not None)
 
 
 def typed(text: str) -> str:
     """A text with the apostrophes of its short forms."""
-    return _re(_TYPED).sub(lambda match: f"{match[1]}'{match[2]}", text)
+    return compiled(_TYPED).sub(lambda match: f"{match[1]}'{match[2]}", text)
 
 
 _KIN = r"(?:(?:my|our) (?:[\w-]+ ){0,2}?{kin}|the {the_one})"
@@ -302,7 +299,7 @@ def by_subject(sentence: str) -> list[int]:
     starts, subject = [0], ""
     for at, (start, who) in enumerate(begun):
         end = begun[at + 1][0] if at + 1 < len(begun) else len(sentence)
-        points_back = who in _ONESELF and _re(_POINTS_BACK).search(sentence[start:end])
+        points_back = who in _ONESELF and compiled(_POINTS_BACK).search(sentence[start:end])
         if who != (subject or _subject(sentence, language)) and not points_back:
             starts.append(start)
             subject = who
@@ -327,26 +324,26 @@ def _relatives(text: str) -> Iterator[Clause]:
 
 def _of_somebody(clause: str, before: str) -> str:
     """A clause about "him" as one about the only person near that was spoken of before it in the sentence."""
-    if not _re(_PRONOUN).match(clause):
+    if not compiled(_PRONOUN).match(clause):
         return clause
     language, form = (words.CHINESE, _KIN_ZH) if has_chinese(before) else (words.ENGLISH, rf"{_KIN}(?: {_NAME})?(?!\w)")
     near = {match[0] for match in words.pattern(language, form).finditer(before)}
-    return _re(_PRONOUN).sub(near.pop(), clause) if len(near) == 1 else clause
+    return compiled(_PRONOUN).sub(near.pop(), clause) if len(near) == 1 else clause
 
 
 def _hidden_if_spoken(match: re.Match[str]) -> str:
-    return HIDDEN if _re(_SOMEBODYS_WORDS).search(match[0]) else match[0]
+    return HIDDEN if compiled(_SOMEBODYS_WORDS).search(match[0]) else match[0]
 
 
 def _without_quotation(match: re.Match[str]) -> str:
     inner = next(filter(None, match.groups()), "")
     long = len(inner.split()) > 4 or len(inner) > 30
-    return HIDDEN if long or _re(_SOMEBODYS_WORDS).search(inner) else f" {inner} " if inner.isascii() else inner
+    return HIDDEN if long or compiled(_SOMEBODYS_WORDS).search(inner) else f" {inner} " if inner.isascii() else inner
 
 
 def _stated(text: str, asks: bool) -> Iterator[Clause]:
     """The clauses up to the first that asks, sets a condition or reports what others say."""
-    if _re(_CONDITION_ZH).search(text):
+    if compiled(_CONDITION_ZH).search(text):
         return
     if condition := worded("condition_en").search(text):
         text = text[: condition.start()]
@@ -372,7 +369,7 @@ def _stated(text: str, asks: bool) -> Iterator[Clause]:
 def _reports(clause: str) -> bool:
     """Whether a clause says what others say, of whom nobody asked it: a vet's word counts."""
     return worded("report").search(clause) is not None and not (
-        statements.advised(clause, of_anybody=True) or _re(_OWN_REPORT).search(clause)
+        statements.advised(clause, of_anybody=True) or compiled(_OWN_REPORT).search(clause)
     )
 
 
@@ -380,15 +377,15 @@ def _only_hedges(part: str) -> bool:
     """Whether a clause says nothing but that its neighbour is not certain: "I live here, I think"."""
     return (
         hedged(part) < 1
-        and len(_re("|".join(words for words, _ in _HEDGES)).sub("", part).split()) <= 1
+        and len(compiled("|".join(words for words, _ in _HEDGES)).sub("", part).split()) <= 1
         and len(part) < 24
     )
 
 
 def _opened(part: str, subject: bool, first: bool) -> str:
     """A clause without what opens it, and with the subject that the one before gave it, or that is the writer."""
-    if subject and _re(_SUBJECT_LEFT_OUT_EN).search(part):
-        return _re(_SUBJECT_LEFT_OUT_EN).sub("I ", part)
+    if subject and compiled(_SUBJECT_LEFT_OUT_EN).search(part):
+        return compiled(_SUBJECT_LEFT_OUT_EN).sub("I ", part)
     part = worded("filler").sub("", part).strip()
     if (first or subject) and statements.leaves_out_subject(part):
         return f"I {part[0].lower()}{part[1:]}"
@@ -405,7 +402,7 @@ def hedged(text: str) -> float:
     """The certainty that a text's hedges leave, 1 where there are none."""
     certainty = 1.0
     for pattern, factor in _HEDGES:
-        if _re(pattern).search(text):
+        if compiled(pattern).search(text):
             certainty *= factor
     return certainty
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from memctl.core.text.language import has_chinese
+from memctl.core.text.patterns import compiled
 
 _ADVERBS = (
     r"(?:(?:currently|now|always|never|usually|often|also|really|still|recently|just|normally|generally|typically|mostly|"
@@ -65,14 +66,9 @@ _ZH_RULES = (("禁止", "不要"), ("严禁", "不要"), ("不得", "不要"), (
 _ZH_IMPERATIVE = r"^(?:以后|今后|千万|永远|绝对|始终|一律|总是)?(?:不要|别(?![人的处墅扭具])|切勿|请勿|务必)"
 
 
-@cache
-def _re(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
 def binds(sentence: str) -> bool:
     """Whether a sentence that was saved for later lays down a rule: what must, or must not, be done."""
-    return _re(_BINDING).search(sentence) is not None
+    return compiled(_BINDING).search(sentence) is not None
 
 
 def direct(sentence: str, names: Sequence[str] = ()) -> str:
@@ -94,7 +90,7 @@ def _subjects(names: tuple[str, ...]) -> re.Pattern[str]:
     )
     other = "|".join(re.escape(name) for name in names if name.strip() and not name.isascii())
     english = rf"(?:the user|user{'|' if latin else ''}{latin})(?=['’\s])"
-    return _re(rf"^\s*(?:{english}|(?:该用户|用户|使用者{'|' if other else ''}{other})\s?(?![名界体]))")
+    return compiled(rf"^\s*(?:{english}|(?:该用户|用户|使用者{'|' if other else ''}{other})\s?(?![名界体]))")
 
 
 def _subject(names: Sequence[str]) -> re.Pattern[str]:
@@ -107,14 +103,14 @@ def _subject(names: Sequence[str]) -> re.Pattern[str]:
 def _english(rest: str) -> str:
     """What follows the user's name, as the rest of a sentence of the user's own."""
     rest = rest.replace("’", "'")
-    if _re(_IS).match(rest):
-        return f"I'm {_re(_IS).sub('', rest)}"
+    if compiled(_IS).match(rest):
+        return f"I'm {compiled(_IS).sub('', rest)}"
     if rest.startswith("'s "):
         return f"my {rest[3:].lstrip()}"
     rest = rest.strip()
-    if request := _re(_ASKED).match(rest):
+    if request := compiled(_ASKED).match(rest):
         return _imperative(request)
-    if statement := _re(_SAID).match(rest):
+    if statement := compiled(_SAID).match(rest):
         return _as_first_person(statement["x"])
     return _first_person(rest)
 
@@ -141,7 +137,7 @@ def _first_person(rest: str) -> str:
     if verb is None:
         return f"I {rest}"
     changed = f"{verb['adverbs']}{_base(verb['verb'])}{rest[verb.end() :]}"
-    return "I " + _re(_AND_ALSO).sub(lambda match: f"{match[1]} I {_base(match[2])}", changed)
+    return "I " + compiled(_AND_ALSO).sub(lambda match: f"{match[1]} I {_base(match[2])}", changed)
 
 
 def _base(verb: str) -> str:
@@ -158,13 +154,13 @@ def _base(verb: str) -> str:
 
 def _as_instruction(sentence: str) -> str:
     """A rule for whoever works for the user, as an instruction."""
-    if must := _re(_MUST).match(sentence.strip()):
-        never = _re("not|n't|never").search(must["must"])
+    if must := compiled(_MUST).match(sentence.strip()):
+        never = compiled("not|n't|never").search(must["must"])
         return f"{'never' if never else 'always'} {must['x']}"
     bare = sentence.strip()
     for word, rule in _ZH_RULES:
         bare = f"{rule}{bare.removeprefix(word)}" if bare.startswith(word) else bare
-    return f"请{bare}" if _re(_ZH_IMPERATIVE).match(bare) else sentence
+    return f"请{bare}" if compiled(_ZH_IMPERATIVE).match(bare) else sentence
 
 
 # Chinese
@@ -172,8 +168,8 @@ def _as_instruction(sentence: str) -> str:
 
 def _chinese(rest: str) -> str:
     rest = rest.strip()
-    if request := _re(_ZH_ASKED).match(rest):
+    if request := compiled(_ZH_ASKED).match(rest):
         return _as_instruction(request["x"])
-    if statement := _re(_ZH_SAID).match(rest):
+    if statement := compiled(_ZH_SAID).match(rest):
         return statement["x"] if statement["x"].startswith("我") else f"我{statement['x']}"
     return f"我{rest}"

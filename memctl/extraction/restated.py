@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memctl.core.text.language import has_chinese
+from memctl.core.text.patterns import compiled
 from memctl.extraction import corrections
 from memctl.extraction.bare_values import values
-from memctl.extraction.changes import plainly
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import replaced_value
 from memctl.extraction.words import worded
@@ -50,9 +50,9 @@ _COUNTED = (
 
 def correction(text: str) -> str:
     """What a sentence that sets something right says, without the words that mark it; empty if it marks none."""
-    opened = plainly(_OPENING).match(text)
+    opened = compiled(_OPENING).match(text)
     rest = text[opened.end() :] if opened else text
-    plain = plainly(_AMID).sub("", plainly(_TRAILING).sub("", rest.strip(" .!。！")))
+    plain = compiled(_AMID).sub("", compiled(_TRAILING).sub("", rest.strip(" .!。！")))
     marked = opened is not None or len(plain) < len(rest.strip(" .!。！"))
     return plain.strip(" ,，.!。") if marked and len(text) <= LONGEST else ""
 
@@ -103,10 +103,10 @@ def _ways(plain: str, before: str, only_named: bool) -> Iterator[str]:
 def contrast(plain: str) -> tuple[str, str] | None:
     """The old and the new value of a correction that says which one holds instead of which."""
     for form in _CONTRASTS:
-        if match := plainly(form).match(plain):
-            old, new = (plainly(_LINKS).sub("", text) for text in (match["x"], plainly(_FRAME).sub("", match["y"])))
+        if match := compiled(form).match(plain):
+            old, new = (compiled(_LINKS).sub("", text) for text in (match["x"], compiled(_FRAME).sub("", match["y"])))
             new = _alone(new, old)
-            return (old, new) if old and new and old != new and not plainly(_OWN).match(new) else None
+            return (old, new) if old and new and old != new and not compiled(_OWN).match(new) else None
     return None
 
 
@@ -130,28 +130,28 @@ def _exchanged(before: str, old: str, new: str) -> str:
 
 def _of_subject(plain: str, before: str) -> str:
     """What is said of a pronoun, of the subject of the earlier sentence, if both have the same verb."""
-    match = plainly(_PRONOUN).match(plain)
+    match = compiled(_PRONOUN).match(plain)
     if match is None or _has_more(before):
         return ""
     predicate = f"{ {'s': 'is', 're': 'are'}[match['is'][1:]] } {match['said']}" if match["is"] else match["said"]
     if has_chinese(predicate):
         verb = next((predicate[:length] for length in (2, 1) if predicate[:length] in before[1:]), "")
         subject = before[: before.index(verb, 1)] if verb else ""
-        return f"{subject}{predicate}" if subject and not plainly(r"[他她它]$").match(subject) else ""
+        return f"{subject}{predicate}" if subject and not compiled(r"[他她它]$").match(subject) else ""
     verb = predicate.split(" ")[0]
     place = re.search(rf"(?<!\w){re.escape(verb)}(?!\w)", before, re.IGNORECASE)
     subject = before[: place.start()].strip() if place else ""
-    return f"{subject} {predicate}" if subject and not plainly(r"(?:i|we)$").match(subject) else ""
+    return f"{subject} {predicate}" if subject and not compiled(r"(?:i|we)$").match(subject) else ""
 
 
 def _has_more(text: str) -> bool:
     """Whether a sentence has several clauses; a correction of one must not take the others away."""
-    return worded("break").search(text) is not None or plainly(r"[,，;；]|\band\b").search(text) is not None
+    return worded("break").search(text) is not None or compiled(r"[,，;；]|\band\b").search(text) is not None
 
 
 def _with_number(plain: str, before: str) -> str:
     """The earlier sentence with another number of the same: three cats for two cats, 五楼 for 三楼."""
-    match = plainly(_COUNTED).match(plain)
+    match = compiled(_COUNTED).match(plain)
     if match is None or not _same_thing(match["frame"] or match["of"] or "", before):
         return ""
     number, unit = match["number"] or match["zh"], match["unit"] or match["measure"]
