@@ -18,6 +18,8 @@ from memctl.extraction import clauses, corrections, phrases, reported, statement
 from memctl.extraction.changes import Change
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial
+from memctl.extraction.own_words import own_words
+from memctl.extraction.persons import by_subject
 from memctl.extraction.proposals import Proposal, Utterance, is_user
 from memctl.extraction.restated import contrasted, correction, restated
 from memctl.extraction.sayings import Found
@@ -175,7 +177,7 @@ def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tup
     """The user's messages, numbered, and what they say in them; not what they merely repeat of others' messages."""
     echoes: set[str] = set()
     for number, utterance in enumerate(conversation):
-        text = clauses.own_words(utterance.content[:LONGEST_MESSAGE])
+        text = own_words(utterance.content[:LONGEST_MESSAGE])
         if is_user(utterance.role, user):
             yield number, utterance, [_own(sentence, user) for sentence in clauses.sentences(text, frozenset(echoes))]
         else:
@@ -200,7 +202,7 @@ def _by_subject(sentence: Sentence, at: datetime) -> list[Sentence]:
     if statements.requested(sentence.text) or statements.instructs(sentence.text):
         return [sentence]
     kept, text = [0], sentence.text
-    for start, end in pairwise([*clauses.by_subject(text), len(text)]):
+    for start, end in pairwise([*by_subject(text), len(text)]):
         states = (
             any(states_plainly(clauses.read(part), at, frozenset()))
             for part in (text[kept[-1] : start], text[start:end])
