@@ -106,7 +106,7 @@ class Act:
 ACTS = (
     Act("decay --dry-run", lambda store: _faded(store), 2.0),
     Act("consolidate --dry-run", lambda store: _consolidated(store), 10.0),
-    Act("conflicts", lambda store: f"{len(store.conflicts.open(now=NOW).found)} pairs", 10.0),
+    Act("conflicts", lambda store: f"{len(store.conflicts.open(now=NOW).pairs)} pairs", 10.0),
 )
 
 

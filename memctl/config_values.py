@@ -51,8 +51,8 @@ def check(name: str, value: Any) -> Any:
     converted = _convert(value, expected, may_be_empty=bool(choices))
     if converted is None:
         kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of names"}
-        found = "none" if value in ((), []) else repr(value)
-        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {found}")
+        actual = "none" if value in ((), []) else repr(value)
+        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {actual}")
     low, high = known[name].metadata["low"], known[name].metadata["high"]
     if low is not None and not low <= converted <= high:
         raise InvalidDataError(f"{name} must be between {low:g} and {high:g}, found {value!r}")

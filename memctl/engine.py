@@ -266,42 +266,45 @@ class Engine:
 
     # Finding records
 
-    def full_id(self, given: str) -> str:
+    def full_id(self, reference: str) -> str:
         """The full id for an id, for its beginning, or for its last four or more characters.
 
         Raises:
             NotFoundError: no memory or several match.
             InvalidDataError: the matching record is unreadable.
         """
-        given = given.encode("utf-8", "replace").decode()
+        reference = reference.encode("utf-8", "replace").decode()
         view = self.view()
-        if given and view.raws([given]):
-            return given
-        unreadable = self.storage.unreadable() if given else {}
-        matching = sorted(self._matching(given, unreadable)) if given else []
-        if len(matching) == 1 or given in unreadable:
-            return _readable(given if given in unreadable else matching[0], unreadable)
+        if reference and view.raws([reference]):
+            return reference
+        unreadable = self.storage.unreadable() if reference else {}
+        matching = sorted(self._matching(reference, unreadable)) if reference else []
+        if len(matching) == 1 or reference in unreadable:
+            return _readable(reference if reference in unreadable else matching[0], unreadable)
         if not matching and self.report and self.report.blocked:
             raise self.report.blocked
-        if not matching and given.startswith(knowledge.FOLDER):
-            hint = f"`memctl knowledge show {argument(given)}` prints it; change it in an editor."
+        if not matching and reference.startswith(knowledge.FOLDER):
+            hint = f"`memctl knowledge show {argument(reference)}` prints it; change it in an editor."
             raise NotFoundError(
-                f"{given} is a passage of a document, not a memory: it cannot be judged or changed", hint=hint
+                f"{reference} is a passage of a document, not a memory: it cannot be judged or changed", hint=hint
             )
-        if not matching and (message_id := self.conversations.full_id(given)):
+        if not matching and (message_id := self.conversations.full_id(reference)):
             raise NotFoundError(
                 f"{message_id} is a message, not a memory", hint=f"`memctl show {argument(message_id)}` prints it."
             )
-        message = f"{given!r} matches several memories" if matching else f"no memory {given!r}"
-        raise NotFoundError(message, hint=self._near_ids(given, matching))
+        message = f"{reference!r} matches several memories" if matching else f"no memory {reference!r}"
+        raise NotFoundError(message, hint=self._near_ids(reference, matching))
 
-    def _matching(self, given: str, unreadable: Mapping[str, RawRecord]) -> set[str]:
+    def _matching(self, reference: str, unreadable: Mapping[str, RawRecord]) -> set[str]:
         """The ids that start with the text; else those that end with it, unless it is the full id of a removed
         memory."""
-        starting = {*self.view().ids_starting(given, 10_000), *(name for name in unreadable if name.startswith(given))}
-        if starting or len(given) < ids.SHORTEST_ENDING or self._is_gone(given):
+        starting = {
+            *self.view().ids_starting(reference, 10_000),
+            *(name for name in unreadable if name.startswith(reference)),
+        }
+        if starting or len(reference) < ids.SHORTEST_ENDING or self._is_gone(reference):
             return starting
-        return {*self.view().ids_ending(given, 10_000), *(name for name in unreadable if name.endswith(given))}
+        return {*self.view().ids_ending(reference, 10_000), *(name for name in unreadable if name.endswith(reference))}
 
     def _is_gone(self, memory_id: str) -> bool:
         """Whether a memory was purged, or is in the trash."""
@@ -309,46 +312,46 @@ class Engine:
             trashed.memory.memory_id == memory_id for trashed in self.storage.trashed()
         )
 
-    def _near_ids(self, given: str, starting: Sequence[str]) -> str:
+    def _near_ids(self, reference: str, starting: Sequence[str]) -> str:
         from difflib import get_close_matches
 
-        if given in self.view().tombstones:
+        if reference in self.view().tombstones:
             return "It was purged and cannot be restored; only its id is left."
-        if not starting and any(t.memory.memory_id == given for t in self.storage.trashed()):
-            return f"It is in the trash: `memctl restore {argument(given)}`."
-        if not starting and given and self.storage.operations(given):
-            name = argument(given)
+        if not starting and any(t.memory.memory_id == reference for t in self.storage.trashed()):
+            return f"It is in the trash: `memctl restore {argument(reference)}`."
+        if not starting and reference and self.storage.operations(reference):
+            name = argument(reference)
             return (
                 f"It was removed; `memctl log --ids {name}` shows how, `memctl restore --from OP {name}` restores it."
             )
-        near = list(starting[:4]) or get_close_matches(given, self.view().ids_starting("", 20_000), 3, 0.7)
+        near = list(starting[:4]) or get_close_matches(reference, self.view().ids_starting("", 20_000), 3, 0.7)
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         return f"Did you mean {' or '.join(near)}{more}?" if near else "`memctl list` shows the ids."
 
-    def trashed_id(self, given: str) -> str:
+    def trashed_id(self, reference: str) -> str:
         """The full id of a memory in the trash, for an unambiguous beginning or end; else the text itself."""
-        matching = ids.matching(given, [trashed.memory.memory_id for trashed in self.storage.trashed()])
-        return matching[0] if len(matching) == 1 else given
+        matching = ids.matching(reference, [trashed.memory.memory_id for trashed in self.storage.trashed()])
+        return matching[0] if len(matching) == 1 else reference
 
-    def findable(self, given: str) -> str:
+    def findable(self, reference: str) -> str:
         """Like `full_id`, also for memories in the trash or known only to the log.
 
         A full id is never taken for the beginning of another id, even if its memory was removed.
         """
         self.refresh()
-        given = given.encode("utf-8", "replace").decode()
-        if given and given in self.view().tombstones:
-            raise NotFoundError(f"no memory {given!r}", hint=self._near_ids(given, ()))
-        if self.view().raws([given]):
-            return given
+        reference = reference.encode("utf-8", "replace").decode()
+        if reference and reference in self.view().tombstones:
+            raise NotFoundError(f"no memory {reference!r}", hint=self._near_ids(reference, ()))
+        if self.view().raws([reference]):
+            return reference
         gone = {t.memory.memory_id for t in self.storage.trashed()}
         gone |= {step.memory_id for operation in self.storage.operations() for step in operation.records}
-        if given in gone:
-            return given
+        if reference in gone:
+            return reference
         try:
-            return self.full_id(given)
+            return self.full_id(reference)
         except NotFoundError:
-            matching = ids.matching(given, gone)
+            matching = ids.matching(reference, gone)
             if len(matching) == 1:
                 return matching[0]
             raise

@@ -221,7 +221,7 @@ class Shared:
         search = contradictions.find_among(both, now, names, {each.memory_id: each for each in both}.get)
         between = [each for each in search.found if len(ids & {*each.ids}) == 1]
         notes = dict.fromkeys((*own.notes, *search.notes))
-        return replace(own, found=(*own.found, *between), notes=tuple(notes))
+        return replace(own, pairs=(*own.pairs, *between), notes=tuple(notes))
 
     def suggest_strategy(
         self, tool: str, error: BaseException | str, *, users: Collection[str] = (), **options: Any

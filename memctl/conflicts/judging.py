@@ -97,7 +97,7 @@ def batches(pairs: Sequence[Near]) -> Iterator[Sequence[Near]]:
     return (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))
 
 
-def asked(pairs: Sequence[Near]) -> list[dict[str, str]]:
+def request(pairs: Sequence[Near]) -> list[dict[str, str]]:
     """What a model is asked."""
     listed = (f"Pair {n}\n{fenced([one, other])}" for n, (_, one, other) in enumerate(pairs, 1))
     return conversation(_TASK, "\n\n".join(listed))

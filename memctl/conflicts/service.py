@@ -48,7 +48,7 @@ class OpenConflicts:
             model did not answer or which facts it saw.
     """
 
-    found: tuple[Contradiction, ...] = ()
+    pairs: tuple[Contradiction, ...] = ()
     noted: tuple[Mapping[str, Any], ...] = ()
     messages: tuple[Differing, ...] = ()
     notes: tuple[str, ...] = ()
@@ -109,9 +109,9 @@ class Conflicts:
         ruled = contradictions.find_among(view.all(), now, (self._engine.user,), view.get)
         known = {*pairs, *(frozenset(each.ids) for each in ruled.found)}
         judged, notes = self._judged(view, known, now) if use_model else ([], ())
-        found = (each for each in (*ruled.found, *judged) if frozenset(each.ids) not in pairs)
+        unnoted = (each for each in (*ruled.found, *judged) if frozenset(each.ids) not in pairs)
         messages = tuple(self._engine.storage.messages.differing())
-        return OpenConflicts(tuple(found), tuple(noted), messages, (*ruled.notes, *notes))
+        return OpenConflicts(tuple(unnoted), tuple(noted), messages, (*ruled.notes, *notes))
 
     def _judged(
         self, view: View, known: Collection[frozenset[str]], now: datetime
@@ -125,12 +125,12 @@ class Conflicts:
         from memctl.conflicts import contradictions, judging
 
         newest = nlargest(judging.MOST_FACTS + 1, contradictions.facts(view.all(), now), key=contradictions.age_order)
-        asked_of = newest[judging.MOST_FACTS - 1 :: -1]
-        pairs = judging.near(asked_of, embedder.embed([memory.content for memory in asked_of]), known)
+        recent = newest[judging.MOST_FACTS - 1 :: -1]
+        pairs = judging.near(recent, embedder.embed([memory.content for memory in recent]), known)
         notes = judging.limits(len(newest), len(pairs))
         contradicting: list[Contradiction] = []
         for batch in judging.batches(pairs):
-            answer = self._engine.ask(judging.asked(batch), partial(judging.checked, pairs=batch), judging.VERDICTS)
+            answer = self._engine.ask(judging.request(batch), partial(judging.checked, pairs=batch), judging.VERDICTS)
             if answer.problem:
                 return contradicting, (*notes, *answer.notes("rules alone for some near pairs"))
             contradicting += answer.value or ()
@@ -301,19 +301,21 @@ def _change(view: View, ids: Sequence[str], resolved: Resolved) -> Change:
 # What merges left open
 
 
-def _merge_entries(view: View, given: str) -> list[Mapping[str, Any]]:
+def _merge_entries(view: View, reference: str) -> list[Mapping[str, Any]]:
     """The entries that are meant: one by its id, or all of a memory."""
     merges = [entry for entry in noted_in(view) if entry.get("type") == MERGE]
-    by_id = [entry for entry in merges if given and str(entry.get("id", "")).startswith(given)]
+    by_id = [entry for entry in merges if reference and str(entry.get("id", "")).startswith(reference)]
     if len(by_id) == 1:
         return by_id
-    of_one = [entry for entry in merges if given and str(entry.get("memory_id", "")).startswith(given)]
+    of_one = [entry for entry in merges if reference and str(entry.get("memory_id", "")).startswith(reference)]
     if of_one and len({str(entry.get("memory_id")) for entry in of_one}) == 1:
         return of_one
     if by_id or of_one:
-        raise NotFoundError(f"{given!r} is the beginning of several conflicts", hint="`memctl conflicts` shows them.")
+        raise NotFoundError(
+            f"{reference!r} is the beginning of several conflicts", hint="`memctl conflicts` shows them."
+        )
     hint = "`memctl conflicts` shows what there is; a conflict of two memories is settled by naming both."
-    raise NotFoundError(f"no merge left a conflict {given!r}", hint=hint)
+    raise NotFoundError(f"no merge left a conflict {reference!r}", hint=hint)
 
 
 def _decided(entry: Mapping[str, Any], side: str, text: str | None) -> Any:

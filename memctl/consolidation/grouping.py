@@ -22,7 +22,7 @@ from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import similarity, terms
-from memctl.judgement.sameness import covers, key, rough, said
+from memctl.judgement.sameness import covers, key, read_all, rough
 
 LEAST_WORDS = 0.3
 """Share of terms in common from which two memories are compared in other words, too."""
@@ -255,7 +255,7 @@ def _sharing(known: Sequence[Saying]) -> Iterator[tuple[Saying, Saying]]:
 
 def _forms(saying: Saying) -> Hashable:
     """Equal for texts that can say the same, sentence by sentence."""
-    return tuple(sorted(map(key, said(saying.memory.content))))
+    return tuple(sorted(map(key, read_all(saying.memory.content))))
 
 
 def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Iterator[Saying]:

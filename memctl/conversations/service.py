@@ -226,12 +226,12 @@ class Conversations:
         """The text with which each of these runs begins, by run."""
         return self._messages.beginnings(runs)
 
-    def full_id(self, given: str) -> str:
+    def full_id(self, reference: str) -> str:
         """The id of a message, for its id or the beginning of it; empty if none or several match."""
         self._messages.refresh()
-        if given and self._messages.preview(given):
-            return given
-        matching = self.ids_starting(given) if given else []
+        if reference and self._messages.preview(reference):
+            return reference
+        matching = self.ids_starting(reference) if reference else []
         return matching[0] if len(matching) == 1 else ""
 
     def ids_starting(self, beginning: str) -> list[str]:

@@ -22,10 +22,10 @@ def is_generated(name: str) -> bool:
     return _GENERATED.fullmatch(name) is not None
 
 
-def matching(given: str, ids: Collection[str]) -> list[str]:
+def matching(reference: str, ids: Collection[str]) -> list[str]:
     """The ids with this beginning; if there are none, those with this ending."""
-    starting = [name for name in ids if given and name.startswith(given)]
-    return starting or [name for name in ids if len(given) >= SHORTEST_ENDING and name.endswith(given)]
+    starting = [name for name in ids if reference and name.startswith(reference)]
+    return starting or [name for name in ids if len(reference) >= SHORTEST_ENDING and name.endswith(reference)]
 
 
 def shortened(ids: Iterable[str]) -> dict[str, str]:

@@ -180,9 +180,9 @@ class Message:
 
     def tokens(self, count: Count) -> int:
         """The number of its tokens: as noted by its writer, else counted."""
-        given = self.state.get("tokens")
-        if isinstance(given, int) and not isinstance(given, bool) and given > 0:
-            return given
+        counted = self.state.get("tokens")
+        if isinstance(counted, int) and not isinstance(counted, bool) and counted > 0:
+            return counted
         return sum(count(counted_text(block)) for block in self.blocks)
 
     # Changes

@@ -50,11 +50,11 @@ def _values() -> Sequence[tuple[str, re.Pattern[str]]]:
 @lru_cache(maxsize=4_096)
 def values(text: str) -> tuple[tuple[str, str], ...]:
     """The values in a text, each with its kind."""
-    found = []
+    pairs = []
     for kind, pattern in _values():
-        found += [(kind, match[0].strip().casefold()) for match in pattern.finditer(text)]
+        pairs += [(kind, match[0].strip().casefold()) for match in pattern.finditer(text)]
         text = pattern.sub(" ", text)
-    return tuple(found)
+    return tuple(pairs)
 
 
 def kinds_of(text: str) -> frozenset[str]:
@@ -66,36 +66,36 @@ def kinds_of(text: str) -> frozenset[str]:
 def bare_value(text: str) -> str:
     """What a correction gives if it gives only a value; empty if it says more, or is none."""
     opened = worded("repair_opening").match(text) if len(text) <= LONGEST else None
-    given = text[opened.end() :].strip(" \t.!。！") if opened else ""
-    rest = given
+    value = text[opened.end() :].strip(" \t.!。！") if opened else ""
+    rest = value
     for _, pattern in _values():
         rest = pattern.sub(" ", rest)
     rest = worded("repair_filling").sub(" ", rest)
-    only = rest != given and _UNIT.fullmatch(rest) is not None
-    return given if only and not given.endswith(("?", "？")) else ""
+    only = rest != value and _UNIT.fullmatch(rest) is not None
+    return value if only and not value.endswith(("?", "？")) else ""
 
 
-def can_correct(given: str, statement: str) -> bool:
+def can_correct(value: str, statement: str) -> bool:
     """Whether a bare value can replace one of a statement: they have values of one kind, and it is another value.
     A number alone may also be the hour of a time."""
-    new, old = values(given), values(statement)
+    new, old = values(value), values(statement)
     kinds = {kind for kind, _ in new}
-    kinds |= {CLOCK} if kinds == {NUMBER} and re.fullmatch(r"\d{1,2}|[a-z]+", given, re.IGNORECASE) else set()
+    kinds |= {CLOCK} if kinds == {NUMBER} and re.fullmatch(r"\d{1,2}|[a-z]+", value, re.IGNORECASE) else set()
     return any(kind in kinds for kind, _ in old) and not set(new) <= set(old)
 
 
-def last_corrected(given: str, statements: Sequence[str]) -> int | None:
+def last_corrected(value: str, statements: Sequence[str]) -> int | None:
     """The place of the last statement that a bare value can correct; None if there is none."""
-    return next((at for at in range(len(statements) - 1, -1, -1) if can_correct(given, statements[at])), None)
+    return next((at for at in range(len(statements) - 1, -1, -1) if can_correct(value, statements[at])), None)
 
 
-def whole_number(given: str) -> int | None:
+def whole_number(value: str) -> int | None:
     """The number that a value begins with, in digits or as an English word up to twelve; None if there is none."""
-    first = given.casefold().split(" ")[0]
+    first = value.casefold().split(" ")[0]
     named = _COUNT.split("|")
     return int(first) if first.isdecimal() else named.index(first) + 1 if first in named else None
 
 
-def without_clock(given: str) -> str:
+def without_clock(value: str) -> str:
     """A value without its time of day: "Wednesday at 10" gives "Wednesday"."""
-    return dict(_values())[CLOCK].sub(" ", given).strip()
+    return dict(_values())[CLOCK].sub(" ", value).strip()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,6 @@ class Change:
 
 
 Read = Callable[[re.Match[str]], "Change | None"]
-
-
-@cache
-def plainly(pattern: str) -> re.Pattern[str]:
-    """A pattern for which letter case does not count."""
-    return re.compile(pattern, re.IGNORECASE)
 
 
 def address(match: re.Match[str]) -> Change:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memctl.extraction.changes import Change, Read, address, plainly
+from memctl.core.text.patterns import compiled
+from memctl.extraction.changes import Change, Read, address
 from memctl.extraction.words import worded
 
 _AGO = r"(?:已经|早就|早已|现在|目前|最近|终于|刚刚?|上个月|上周|去年|今年|前几天|昨天|真的|都|也|就|其实|,|，)*"
@@ -19,16 +20,16 @@ def _zh_denied(match: re.Match[str]) -> Change | None:
     subject, verb = match["s"] or "", _zh(match["v"])
     subject = re.sub(rf"{_AGO}$", "", subject)
     firm = match["no"] != "不" or match.string.endswith(("了", "啦"))
-    if len(verb) < 1 or plainly(
+    if len(verb) < 1 or compiled(
         r"^(?:知道|确定|明白|懂|记得|清楚|想|要|好|行|太|是说|同意|认为|觉得|错|过(?!敏)|对(?!.*过敏)|用(?:谢|客气|管)?$|敢|必|如|仅|但|管|论|少|同|久|得|可|能说|会吧)"
     ).match(verb):
         return None
-    inside = plainly(r"^在(?P<x>.+?)(?P<do>住|生活|定居)$").match(verb)
+    inside = compiled(r"^在(?P<x>.+?)(?P<do>住|生活|定居)$").match(verb)
     clauses = [f"{subject}住在{inside['x']}"] if inside else [f"{subject}{verb}"]
-    if plainly(r"^(?:学|做|当|练|用|教|养)").match(verb):
+    if compiled(r"^(?:学|做|当|练|用|教|养)").match(verb):
         clauses.append(f"{subject}在{verb}")
-    own = plainly(rf"^{_WO}(?:现在|已经)?$").match(subject)
-    is_it = plainly(r"^(?:是|叫|在|用|姓|住)").match(verb)
+    own = compiled(rf"^{_WO}(?:现在|已经)?$").match(subject)
+    is_it = compiled(r"^(?:是|叫|在|用|姓|住)").match(verb)
     frame = subject if not own and is_it else ""
     return Change((), tuple(clauses), verb[1:] if frame else "", "", frame, firm=firm)
 
@@ -64,11 +65,11 @@ def _zh_became(match: re.Match[str]) -> Change | None:
     subject = re.sub(rf"^把|{_AGO}$", "", subject)
     if (
         not subject
-        or plainly(r"^(?:我|我们|你|这|那|它|他|她|就|再|先|请|帮|能|要|别|可以)?$").match(subject)
+        or compiled(r"^(?:我|我们|你|这|那|它|他|她|就|再|先|请|帮|能|要|别|可以)?$").match(subject)
         or worded("zh_not_subject").match(subject)
     ):
         return None
-    swapped = plainly(r"(?:改|换|变更?)(?:成|为|叫|用)").search(match.string) is not None
+    swapped = compiled(r"(?:改|换|变更?)(?:成|为|叫|用)").search(match.string) is not None
     if not swapped and not worded("measured").search(new):
         return None
     holds = tuple(f"{subject}{verb}{new}" for verb in (("是", "叫") if swapped else ("在", "是")))
@@ -81,7 +82,7 @@ def _zh_after_all(match: re.Match[str]) -> Change:
 
 def _zh_over(match: re.Match[str]) -> Change:
     name = match.groupdict().get("x") or ""
-    who = plainly(r"^(?:我)?(?:女朋友|男朋友|女友|男友|老公|老婆|丈夫|妻子|对象|他|她)?$").match(name)
+    who = compiled(r"^(?:我)?(?:女朋友|男朋友|女友|男友|老公|老婆|丈夫|妻子|对象|他|她)?$").match(name)
     return Change(key="partner") if who else Change((), (f"我老婆叫{name}",))
 
 

@@ -37,22 +37,22 @@ def classified(text: str, user: str, names: Sequence[str], threshold: float, now
         threshold: confidence below which a fact gets no key, so that a guess replaces nothing.
     """
     sentences = list(clauses.split(text))
-    found = [_of_sentence(sentence, user, names, threshold, now) for sentence in sentences]
-    if len(sentences) < 2 or not any(one.key for each in found for one in each):
-        return _whole(text, [one for each in found for one in each])
-    keyed = [one for each in found for one in each if one.key]
-    rest = [(said, each) for said, each in zip(sentences, found, strict=True) if not any(one.key for one in each)]
+    proposals = [_of_sentence(sentence, user, names, threshold, now) for sentence in sentences]
+    if len(sentences) < 2 or not any(one.key for each in proposals for one in each):
+        return _whole(text, [one for each in proposals for one in each])
+    keyed = [one for each in proposals for one in each if one.key]
+    rest = [(part, each) for part, each in zip(sentences, proposals, strict=True) if not any(one.key for one in each)]
     if not rest:
         return tuple(keyed)
-    return (*keyed, *_whole(" ".join(said for said, _ in rest), [one for _, each in rest for one in each]))
+    return (*keyed, *_whole(" ".join(part for part, _ in rest), [one for _, each in rest for one in each]))
 
 
-def _whole(text: str, found: Sequence[Proposal]) -> tuple[Proposal, ...]:
+def _whole(text: str, proposals: Sequence[Proposal]) -> tuple[Proposal, ...]:
     """The text as one memory for each fact with a key in it, else as one memory of what weighs most."""
-    if keyed := [one for one in found if one.key]:
+    if keyed := [one for one in proposals if one.key]:
         return tuple(replace(one, content=text) for one in keyed)
-    best = next((one for one in found if CONSTRAINT in one.tags), found[0] if found else _plain(text))
-    if len(found) > 1:  # a day that one sentence names is not that of the others
+    best = next((one for one in proposals if CONSTRAINT in one.tags), proposals[0] if proposals else _plain(text))
+    if len(proposals) > 1:  # a day that one sentence names is not that of the others
         best = replace(best, occurred_at=None, expires_in_days=None)
     return (replace(best, content=text),)
 
@@ -60,17 +60,17 @@ def _whole(text: str, found: Sequence[Proposal]) -> tuple[Proposal, ...]:
 def _of_sentence(
     sentence: str, user: str, names: Sequence[str], threshold: float, now: datetime
 ) -> tuple[Proposal, ...]:
-    said = reported.direct(sentence, names)
-    found = extract.rules([Utterance("user", said)], user, now)
-    found = tuple(one for one in found if one.rule != statements.STATEMENT)
-    sure = [one if _one_at_a_time(one, threshold) else replace(one, key="", value=None) for one in found]
+    claim = reported.direct(sentence, names)
+    proposals = extract.rules([Utterance("user", claim)], user, now)
+    proposals = tuple(one for one in proposals if one.rule != statements.STATEMENT)
+    sure = [one if _one_at_a_time(one, threshold) else replace(one, key="", value=None) for one in proposals]
     if reported.binds(sentence) and not any(CONSTRAINT in one.tags for one in sure):
         sure = [_rule(sentence), *(one for one in sure if one.key)]
     return tuple(replace(one, content=sentence) for one in sure) or (_plain(sentence),)
 
 
-def _one_at_a_time(found: Proposal, threshold: float) -> bool:
-    return found.confidence >= threshold and found.key not in SEVERAL
+def _one_at_a_time(proposal: Proposal, threshold: float) -> bool:
+    return proposal.confidence >= threshold and proposal.key not in SEVERAL
 
 
 def _plain(text: str) -> Proposal:

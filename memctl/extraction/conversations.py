@@ -76,8 +76,8 @@ def _from_lines(text: str, user: str) -> tuple[Utterance, ...]:
             messages.append((match["name"].strip(), _time_of_line(match["time"]), [match["text"]]))
         else:
             messages[-1][2].append(line)
-    found = (Utterance(name, "\n".join(said).strip(), at) for name, at, said in messages)
-    return tuple(utterance for utterance in found if utterance.content)
+    utterances = (Utterance(name, "\n".join(passage).strip(), at) for name, at, passage in messages)
+    return tuple(utterance for utterance in utterances if utterance.content)
 
 
 def _speaker(line: str) -> re.Match[str] | None:
@@ -175,10 +175,10 @@ def _text_of_block(block: object) -> str:
 
 
 def _time(message: Mapping[str, Any], fail: Any) -> datetime | None:
-    given = next((message[name] for name in _TIME_FIELDS if message.get(name) not in (None, "")), None)
-    if given is None:
+    time_value = next((message[name] for name in _TIME_FIELDS if message.get(name) not in (None, "")), None)
+    if time_value is None:
         return None
     try:
-        return times.from_value(given)
+        return times.from_value(time_value)
     except ValueError as problem:
         raise fail(str(problem)) from None

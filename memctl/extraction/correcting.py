@@ -90,11 +90,11 @@ class Denial:
         return terms(" ".join((self.clause, self.thing, self.old, self.frame, self.holds)))
 
 
-def same_value(known: Any, said: Any) -> bool:
+def same_value(known: Any, value: Any) -> bool:
     """Whether two values of a fact are one: letter case and what follows a name do not count ("Acme", "Acme Corp")."""
-    if not isinstance(known, str) or not isinstance(said, str):
-        return bool(known == said)
-    one, other = sorted((" ".join(terms(known)), " ".join(terms(said))), key=len)
+    if not isinstance(known, str) or not isinstance(value, str):
+        return bool(known == value)
+    one, other = sorted((" ".join(terms(known)), " ".join(terms(value))), key=len)
     return bool(one) and (other == one or other.startswith(f"{one} "))
 
 
@@ -231,9 +231,9 @@ def _same_frame(denial: Denial, content: str) -> bool:
         return bool(core) and core in content
     held = _content_terms(content)
     if denial.old and denial.holds:
-        said = _content_terms(denial.holds)
+        holding = _content_terms(denial.holds)
         room = max(1, len(_content_terms(denial.old)))
-        return len(said - held) <= room and bool((said & held) - _content_terms(denial.old))
+        return len(holding - held) <= room and bool((holding & held) - _content_terms(denial.old))
     wanted = _content_terms(frame)
     return bool(wanted) and wanted <= held
 

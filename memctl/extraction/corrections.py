@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memctl.extraction.changes import Change, Read, address, plainly
+from memctl.core.text.patterns import compiled
+from memctl.extraction.changes import Change, Read, address
 from memctl.extraction.chinese_corrections import CHINESE
 from memctl.extraction.words import worded
 
@@ -91,11 +92,11 @@ _RENEWED = (
 def _renewed(here: str, after: str) -> Change | None:
     """ "I have a new locker number, it's 21", "我的工号变了，现在是9921"."""
     for renewed, value in _RENEWED:
-        if (what := plainly(renewed).match(here)) and (given := plainly(value).match(after)):
+        if (what := compiled(renewed).match(here)) and (instead := compiled(value).match(after)):
             thing = re.sub(r"^(?:my|our) |^我(?:们)?的?", "", what["s"], flags=re.IGNORECASE)
             frame = f"my {thing} is" if thing.isascii() else f"我的{thing}是"
             return Change(
-                (f"{frame} {given['y']}" if thing.isascii() else frame + given["y"],), new=given["y"], frame=frame
+                (f"{frame} {instead['y']}" if thing.isascii() else frame + instead["y"],), new=instead["y"], frame=frame
             )
     return None
 
@@ -103,7 +104,7 @@ def _renewed(here: str, after: str) -> Change | None:
 def _contrast(here: str, after: str) -> Change | None:
     """Two clauses that set a value against another: "on Thursday, not Tuesday", "不是昆明，是曲靖"."""
     if (
-        plainly(r"^(?:and |but )?not\b").match(here)
+        compiled(r"^(?:and |but )?not\b").match(here)
         and (no := worded("en_not").match(here))
         and (yes := worded("en_but").match(after))
     ):
@@ -116,15 +117,15 @@ def _contrast(here: str, after: str) -> Change | None:
         return Change(holds, old=_bare(no["x"]), frame=here)
     if renewed := _renewed(here, after):
         return renewed
-    if no := plainly(_ZH_NOT_AFTER).match(after):
+    if no := compiled(_ZH_NOT_AFTER).match(after):
         affirmed = _single(here)
         if affirmed and affirmed.holds:
             return replace(affirmed, old=no["x"])
-        yes = worded("zh_is").match(here) or plainly(_ZH_BUT).match(here)
+        yes = worded("zh_is").match(here) or compiled(_ZH_BUT).match(here)
         frame = yes.groupdict().get("f") or "" if yes else ""
         return Change((here,), old=no["x"], new=yes["y"] if yes else "", frame=frame)
     no = worded("zh_not").match(here)
-    yes = plainly(_ZH_BUT).match(after) if no else None
+    yes = compiled(_ZH_BUT).match(after) if no else None
     if no and yes:
         frame = no["f"] if no["f"] not in ("它", "他", "她", "那", "这", "名字") else ""
         holds = (f"{frame}{yes['v']}{yes['y']}", f"{frame}{no['v']}{yes['y']}") if frame else ()
@@ -135,7 +136,7 @@ def _contrast(here: str, after: str) -> Change | None:
 
 def _it_is(text: str) -> str:
     """The value of a clause that says nothing else: "it's Thursday"."""
-    match = plainly(_IT_IS).match(text)
+    match = compiled(_IT_IS).match(text)
     return match["y"] if match else ""
 
 
@@ -144,7 +145,7 @@ def _with_next(change: Change, here: str, after: str) -> Change:
     if (yes := _it_is(after)) and change.frame:
         return replace(change, holds=(f"{change.frame} {yes}",), new=_bare(yes))
     if change.gone and (
-        moved := plainly(
+        moved := compiled(
             r"^(?:i|we)(?:'ve| have)? (?:moved|switched|changed|gone over|migrated)(?: over)? to (?P<y>.+)$"
         ).match(after)
     ):
@@ -164,7 +165,7 @@ def _bare(value: str) -> str:
 def _single(text: str) -> Change | None:
     """A change that one clause speaks of."""
     for pattern, read in _RULES:
-        if (match := plainly(pattern).match(text)) and (change := read(match)):
+        if (match := compiled(pattern).match(text)) and (change := read(match)):
             return change
     return None
 
@@ -203,14 +204,14 @@ def _denied(template: str) -> Read:
 
     def read(match: re.Match[str]) -> Change | None:
         groups = match.groupdict()
-        firm = plainly(_FIRM).search(match.string) is not None
+        firm = compiled(_FIRM).search(match.string) is not None
         core = _core(match["v"])
         if not core:
             return None
         clause = template.format(v=core, s=groups.get("s") or "")
         frame = f"{groups['s']} is" if "{s} is" in template and groups.get("s") else ""
-        but = plainly(r"^(?P<x>.{1,40}?) but (?:rather |instead )?(?P<y>.{1,60})$").match(core)
-        if but and not plainly(r"^(?:i|we|not|only|it)\b").match(but["y"]):
+        but = compiled(r"^(?P<x>.{1,40}?) but (?:rather |instead )?(?P<y>.{1,60})$").match(core)
+        if but and not compiled(r"^(?:i|we|not|only|it)\b").match(but["y"]):
             held, gone = (template.format(v=value, s=groups.get("s") or "") for value in (but["y"], but["x"]))
             return Change((held,), (gone,), _bare(but["x"]), _bare(but["y"]), frame or held)
         return Change((), (clause,), _bare(core) if frame else "", "", frame, firm=firm)
@@ -220,11 +221,11 @@ def _denied(template: str) -> Read:
 
 def _given_up(match: re.Match[str]) -> Change | None:
     thing = _core(match["v"])
-    doing = plainly(r"^(?P<verb>[a-z]+ing)(?:\s+(?P<what>.+))?$").match(thing)
+    doing = compiled(r"^(?P<verb>[a-z]+ing)(?:\s+(?P<what>.+))?$").match(thing)
     what = doing["what"] if doing and doing["what"] else thing
     if (
         not what
-        or plainly(r"^(?:at|by|in|on|over|for|to|with|it|that|this|there|here|off|and)\b").match(what)
+        or compiled(r"^(?:at|by|in|on|over|for|to|with|it|that|this|there|here|off|and)\b").match(what)
         or len(what.split()) > 4
     ):
         return None
@@ -245,7 +246,7 @@ def _left(match: re.Match[str]) -> Change | None:
     """ "I left Acme (for Borax)": the employer of that name."""
     name = match["x"].strip()
     to = match.groupdict().get("y")
-    if not plainly(r"(?-i:[A-Z0-9])").match(name):
+    if not compiled(r"(?-i:[A-Z0-9])").match(name):
         return None
     return Change((f"I work at {to.strip()}",) if to else (), (f"I work at {name}", f"I live in {name}"))
 
@@ -264,11 +265,11 @@ def _became(match: re.Match[str]) -> Change | None:
     subject, old = match["s"].strip(), match.groupdict().get("x") or ""
     subject = re.sub(r"^(my|our) new\b", r"\1", subject, flags=re.IGNORECASE)
     new = _core(match["y"])
-    if not new or plainly(r"^(?:i|we|it|that|this|he|she|they|you|everything|something|there|who|which)\b").match(
+    if not new or compiled(r"^(?:i|we|it|that|this|he|she|they|you|everything|something|there|who|which)\b").match(
         subject
     ):
         return None
-    swapped = plainly(r"\b(?:changed|switched|renamed)\b").search(match[0]) is not None
+    swapped = compiled(r"\b(?:changed|switched|renamed)\b").search(match[0]) is not None
     if not swapped and not worded("measured").search(new):
         return None
     return Change(
@@ -293,8 +294,8 @@ def _now_is(match: re.Match[str]) -> Change | None:
 def _over(match: re.Match[str]) -> Change | None:
     """ "I broke up with Mia", "we got divorced": the partner of that name, or whatever the name is."""
     name = (match.groupdict().get("x") or "").strip()
-    named = plainly(r"(?-i:[A-Z])").match(name) is not None
-    if name and not named and not plainly(r"^my (?:girlfriend|boyfriend|wife|husband|partner|fianc)").match(name):
+    named = compiled(r"(?-i:[A-Z])").match(name) is not None
+    if name and not named and not compiled(r"^my (?:girlfriend|boyfriend|wife|husband|partner|fianc)").match(name):
         return None
     return Change((), (f"My partner is called {_core(name)}",), key="") if named else Change(key="partner")
 
@@ -358,7 +359,7 @@ _ENGLISH: tuple[tuple[str, Read], ...] = (
 
 
 def _is_place(text: str) -> bool:
-    return plainly(r"(?-i:[A-Z])").match(text) is not None
+    return compiled(r"(?-i:[A-Z])").match(text) is not None
 
 
 _RULES = (*_ENGLISH, *CHINESE)

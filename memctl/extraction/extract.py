@@ -18,6 +18,8 @@ from memctl.extraction import clauses, corrections, phrases, reported, statement
 from memctl.extraction.changes import Change
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial
+from memctl.extraction.own_words import own_words
+from memctl.extraction.persons import by_subject
 from memctl.extraction.proposals import Proposal, Utterance, is_user
 from memctl.extraction.restated import contrasted, correction, restated
 from memctl.extraction.sayings import Found
@@ -56,34 +58,34 @@ def rules(
         repaired, last, awaited = False, None, False
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
-        for said in (part for whole in own for part in _by_subject(whole, at)):
-            proposals = _of_sentence(said, at, repaired, people)
+        for sentence in (part for whole in own for part in _by_subject(whole, at)):
+            proposals = _of_sentence(sentence, at, repaired, people)
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             near = [one for message in [*recent][-MESSAGES_BACK:] for one in message]
             far = [one for message in [*recent][:-MESSAGES_BACK] for one in message]
-            instead = corrected(said, at, latest or earlier) or revalued(said, at, near, answered)
-            text = said.text
+            instead = corrected(sentence, at, latest or earlier) or revalued(sentence, at, near, answered)
+            text = sentence.text
             if instead:
                 kept.pop(instead[0].identity, None)
                 proposals = [_after(*instead)]
             elif not any(one.corrects and one.key for one in proposals) and (
-                right := _restated(said, at, far, near, answered, people)
+                right := _restated(sentence, at, far, near, answered, people)
             ):
                 earlier_one, text, proposals = right
                 for one in earlier_one.proposals:
                     kept.pop(one.identity, None)
-            elif statements.points(said.text):  # to the sentence before, or to the next one
+            elif statements.points(sentence.text):  # to the sentence before, or to the next one
                 proposals = [asked_to_keep(last, last.text, at)] if last else []
                 awaited = not latest and not proposals
             elif awaited:
-                proposals, awaited = proposals or [asked_to_keep(said, said.text, at)], False
+                proposals, awaited = proposals or [asked_to_keep(sentence, sentence.text, at)], False
             else:
-                proposals = _correcting(said, proposals, at, answered)
+                proposals = _correcting(sentence, proposals, at, answered)
             latest += proposals
             recent[-1].append(Stated(text, tuple(proposals)))
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
-            repaired, last = corrections.announces(said.text), None if proposals else said
+            repaired, last = corrections.announces(sentence.text), None if proposals else sentence
     return tuple(kept.values())
 
 
@@ -125,36 +127,38 @@ def _keep(kept: dict[tuple[str, ...], Proposal], proposal: Proposal) -> None:
 
 
 def _restated(
-    said: Sentence, at: datetime, far: Sequence[Stated], near: Sequence[Stated], answered: str, people: Set[str]
+    sentence: Sentence, at: datetime, far: Sequence[Stated], near: Sequence[Stated], answered: str, people: Set[str]
 ) -> tuple[Stated, str, list[Proposal]] | None:
     """The earlier statement that a correction changes, its text put right, and what that proposes."""
     answers = answered.rstrip().endswith(("?", "？"))
-    found = restated(said, [one.text for one in (*far, *near)], len(far), answers=answers)
-    if found is None or not (earlier := [*far, *near][found[0]]).proposals:
+    changed = restated(sentence, [one.text for one in (*far, *near)], len(far), answers=answers)
+    if changed is None or not (earlier := [*far, *near][changed[0]]).proposals:
         return None
-    right = found[1]
+    right = changed[1]
     proposals = [*states_plainly(clauses.read(right), at, people)]
     proposals = proposals or [replace(earlier.proposals[-1], key="", value=None, before=())]
     denies = tuple(Denial(content=one.content) for one in earlier.proposals)
-    content = right if clauses.squashed(right) in clauses.squashed(said.text) else f"{right} ({said.text})"
+    content = right if clauses.squashed(right) in clauses.squashed(sentence.text) else f"{right} ({sentence.text})"
     first, *others = (
-        replace(one, content=said.text if content == right else content, said_at=at, corrects=True, denies=denies)
+        replace(one, content=sentence.text if content == right else content, said_at=at, corrects=True, denies=denies)
         for one in proposals
     )
     before = tuple(each for one in earlier.proposals for each in (*one.before, replace(one, before=())))
     return earlier, right, [replace(first, before=before), *others]
 
 
-def _correcting(said: Sentence, proposals: list[Proposal], at: datetime, answered: str) -> list[Proposal]:
+def _correcting(sentence: Sentence, proposals: list[Proposal], at: datetime, answered: str) -> list[Proposal]:
     """The proposals of a sentence that may correct what was known before the conversation."""
-    if said.asks or said.conditional or said.certainty < 1 or any(one.key for one in proposals):
+    if sentence.asks or sentence.conditional or sentence.certainty < 1 or any(one.key for one in proposals):
         return proposals
-    opened, pair = bool(correction(said.text)), contrasted(said.text)
+    opened, pair = bool(correction(sentence.text)), contrasted(sentence.text)
     if pair and opened and not answered.rstrip().endswith(("?", "？")):
         old, new = pair
-        fact = (kinds.FACT, phrases.at_work(said.text), 0.9, TAKEN_BACK)
+        fact = (kinds.FACT, phrases.at_work(sentence.text), 0.9, TAKEN_BACK)
         return [
-            Proposal(said.text, *fact, said_at=at, corrects=True, denies=(Denial(old=old, new=new),), tentative=True)
+            Proposal(
+                sentence.text, *fact, said_at=at, corrects=True, denies=(Denial(old=old, new=new),), tentative=True
+            )
         ]
     return [replace(one, corrects=True) if opened and one.rule in _LASTING else one for one in proposals]
 
@@ -173,37 +177,39 @@ def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tup
     """The user's messages, numbered, and what they say in them; not what they merely repeat of others' messages."""
     echoes: set[str] = set()
     for number, utterance in enumerate(conversation):
-        text = clauses.own_words(utterance.content[:LONGEST_MESSAGE])
+        text = own_words(utterance.content[:LONGEST_MESSAGE])
         if is_user(utterance.role, user):
-            yield number, utterance, [_own(said, user) for said in clauses.sentences(text, frozenset(echoes))]
+            yield number, utterance, [_own(sentence, user) for sentence in clauses.sentences(text, frozenset(echoes))]
         else:
-            echoes |= {word for said in clauses.split(text) if len(word := clauses.squashed(said)) >= _ECHO_FROM}
+            echoes |= {
+                word for sentence in clauses.split(text) if len(word := clauses.squashed(sentence)) >= _ECHO_FROM
+            }
 
 
-def _own(said: Sentence, user: str) -> Sentence:
+def _own(sentence: Sentence, user: str) -> Sentence:
     """A sentence of users who speak of themselves by name, as they would say it with "I"."""
-    named = user and re.match(rf"{re.escape(user)}(?=['’\s]|(?<=[\u4e00-\u9fff]))", said.text, re.IGNORECASE)
-    return replace(clauses.read(reported.direct(said.text, (user,))), text=said.text) if named else said
+    named = user and re.match(rf"{re.escape(user)}(?=['’\s]|(?<=[\u4e00-\u9fff]))", sentence.text, re.IGNORECASE)
+    return replace(clauses.read(reported.direct(sentence.text, (user,))), text=sentence.text) if named else sentence
 
 
-def _by_subject(said: Sentence, at: datetime) -> list[Sentence]:
+def _by_subject(sentence: Sentence, at: datetime) -> list[Sentence]:
     """A sentence, or its parts where each says something of its own of another person: "My son is five and I teach".
 
     A part that states nothing stays with the one before, so that none is lost.
     """
-    if said.asks or said.conditional or said.certainty < 1 or corrections.repairs(said.text):
-        return [said]
-    if statements.requested(said.text) or statements.instructs(said.text):
-        return [said]
-    kept, text = [0], said.text
-    for start, end in pairwise([*clauses.by_subject(text), len(text)]):
+    if sentence.asks or sentence.conditional or sentence.certainty < 1 or corrections.repairs(sentence.text):
+        return [sentence]
+    if statements.requested(sentence.text) or statements.instructs(sentence.text):
+        return [sentence]
+    kept, text = [0], sentence.text
+    for start, end in pairwise([*by_subject(text), len(text)]):
         states = (
             any(states_plainly(clauses.read(part), at, frozenset()))
             for part in (text[kept[-1] : start], text[start:end])
         )
         if start and all(states):
             kept.append(start)
-    return [said] if len(kept) == 1 else [clauses.read(part) for part in _parted(text, kept)]
+    return [sentence] if len(kept) == 1 else [clauses.read(part) for part in _parted(text, kept)]
 
 
 _JOINT = re.compile(
@@ -217,15 +223,17 @@ def _parted(text: str, starts: Sequence[int]) -> list[str]:
     return [_JOINT.sub("", text[start:end], count=1) for start, end in zip(starts, ends, strict=True)]
 
 
-def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
+def _of_sentence(sentence: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
     """What one sentence proposes, and what it takes back. `repaired`: the sentence before announced a correction."""
-    plain = list(states_plainly(said, at, people))
-    sure = [one.text for one in said.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
-    if said.asks or said.conditional or not sure or corrections.jokes(said.text):
+    plain = list(states_plainly(sentence, at, people))
+    sure = [one.text for one in sentence.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
+    if sentence.asks or sentence.conditional or not sure or corrections.jokes(sentence.text):
         return plain
-    marked = [replace(one, corrects=True) if _is_sure(one) and _marked(said, one, repaired) else one for one in plain]
+    marked = [
+        replace(one, corrects=True) if _is_sure(one) and _marked(sentence, one, repaired) else one for one in plain
+    ]
     stated = {(one.category, one.key) for one in plain if one.key}
-    changed = [one for change in corrections.changes(sure) for one in _changed(said, change, at, stated)]
+    changed = [one for change in corrections.changes(sure) for one in _changed(sentence, change, at, stated)]
     return _united(marked, changed) if changed else marked
 
 
@@ -237,10 +245,10 @@ _SURE = 0.7
 """Confidence from which a statement with a key may correct another: no hedge leaves as much."""
 
 
-def _marked(said: Sentence, proposal: Proposal, repaired: bool) -> bool:
+def _marked(sentence: Sentence, proposal: Proposal, repaired: bool) -> bool:
     """Whether a sentence says that a fact in it is so now, or is otherwise than was said."""
     lasting = proposal.key == "answer_language" and proposal.confidence >= ALWAYS
-    return repaired or lasting or corrections.marked(said.text)
+    return repaired or lasting or corrections.marked(sentence.text)
 
 
 def _united(plain: Sequence[Proposal], changed: Sequence[Proposal]) -> list[Proposal]:
@@ -272,14 +280,14 @@ TAKEN_BACK = "correction"
 """The rule of a proposal that only says what is not so any more."""
 
 
-def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str, str]]) -> list[Proposal]:
+def _changed(sentence: Sentence, change: Change, at: datetime, stated: Set[tuple[str, str]]) -> list[Proposal]:
     """What a change proposes: the facts that hold now, and a record of what does not.
 
     Args:
         stated: category and key of what the sentence states anyway; a plain denial of that is no correction.
     """
     held = next(filter(None, ([*phrases.facts(text)] for text in change.holds)), [])
-    facts = [proposed(said, fact, 1, at) for fact in held if fact.value != change.old]
+    facts = [proposed(sentence, fact, 1, at) for fact in held if fact.value != change.old]
     gone = [(text, fact) for text in change.gone if text for fact in phrases.facts(text) if _is_whole(text, fact)]
     gone = [each for each in gone if change.firm or (each[1].category, each[1].key) not in stated]
     denies = [Denial(fact.category, fact.key, fact.value, clause=text) for text, fact in gone]
@@ -298,13 +306,13 @@ def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str
         return [replace(one, corrects=True, denies=tuple(denies)) for one in facts]
     if not denies:
         return []
-    own = re.match(r"(?:i|i'\w+|we|we'\w+|my|our)\b|我", clauses.opened(said.text), re.IGNORECASE) is not None
+    own = re.match(r"(?:i|i'\w+|we|we'\w+|my|our)\b|我", clauses.opened(sentence.text), re.IGNORECASE) is not None
     opposite = next((fact for _, fact in gone if isinstance(fact.value, bool)), None)
     named = next((fact for _, fact in gone), None)
     taken = Proposal(
-        said.text,
+        sentence.text,
         named.kind if named else kinds.FACT,
-        named.category if named else next((d.category for d in denies if d.key), phrases.at_work(said.text)),
+        named.category if named else next((d.category for d in denies if d.key), phrases.at_work(sentence.text)),
         0.9,
         TAKEN_BACK,
         named.subcategory if named else "",
@@ -321,8 +329,8 @@ def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str
 def _is_whole(clause: str, fact: Found) -> bool:
     """Whether a clause that is denied says nothing beyond the fact: not "I work at Acme on Fridays"."""
     words = terms(clause)
-    said = {*terms(str(fact.value)), *terms(fact.key.replace(".", " ").replace("_", " "))}
-    return not clause.isascii() or fact.rule == "birthday" or (bool(words) and words[-1] in said)
+    fact_terms = {*terms(str(fact.value)), *terms(fact.key.replace(".", " ").replace("_", " "))}
+    return not clause.isascii() or fact.rule == "birthday" or (bool(words) and words[-1] in fact_terms)
 
 
 # What is known without a key

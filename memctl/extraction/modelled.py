@@ -13,6 +13,7 @@ from memctl.core import kinds
 from memctl.core.models import CATEGORIES
 from memctl.core.tagged import escaped
 from memctl.extraction import clauses, corrections, statements
+from memctl.extraction.own_words import own_words
 from memctl.extraction.proposals import HIGHEST, MODEL, Proposal, Utterance, is_user, rounded
 from memctl.extraction.stated import start
 from memctl.providers import answers
@@ -95,7 +96,7 @@ def prompt(conversation: Sequence[Utterance], user: str, now: datetime) -> list[
                     "message": number,
                     "role": "user" if is_user(utterance.role, user) else "other",
                     "time": f"{utterance.time or now:%Y-%m-%d (%A)}",
-                    "text": clauses.own_words(utterance.content),
+                    "text": own_words(utterance.content),
                 },
                 ensure_ascii=False,
             )
@@ -198,14 +199,14 @@ def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: s
 
 def _quoted(quote: str, number: object, conversation: Sequence[Utterance], user: str) -> tuple[Utterance, str] | None:
     """The user message a quotation is in, and its words as they stand there."""
-    wanted = " ".join(clauses.own_words(quote).split())
+    wanted = " ".join(own_words(quote).split())
     if len(clauses.squashed(wanted)) < 2:
         return None
     own = [utterance for utterance in conversation if is_user(utterance.role, user)]
     if isinstance(number, int) and 0 <= number < len(conversation):
         own.sort(key=lambda utterance: utterance is not conversation[number])
     for utterance in own:
-        if wanted in " ".join(clauses.own_words(utterance.content).split()):
+        if wanted in " ".join(own_words(utterance.content).split()):
             return utterance, wanted
     return None
 
@@ -220,21 +221,21 @@ def _keyed(item: Mapping[str, Any]) -> tuple[str, Any]:
     return ("", None) if not named or plain == "" or endless else (named, plain)
 
 
-def _category(given: object, kind: str) -> str:
-    return given if isinstance(given, str) and given in CATEGORIES else "preference" if kind == "preference" else "life"
+def _category(value: object, kind: str) -> str:
+    return value if isinstance(value, str) and value in CATEGORIES else "preference" if kind == "preference" else "life"
 
 
-def _text(given: object) -> str:
+def _text(value: object) -> str:
     """A short text without what a file could not hold."""
-    return " ".join(clauses.own_words(given).split())[:200] if isinstance(given, str) else ""
+    return " ".join(own_words(value).split())[:200] if isinstance(value, str) else ""
 
 
-def _day(given: object) -> datetime | None:
+def _day(value: object) -> datetime | None:
     try:
-        return start(date.fromisoformat(given[:10])) if isinstance(given, str) else None
+        return start(date.fromisoformat(value[:10])) if isinstance(value, str) else None
     except ValueError:
         return None
 
 
-def _days(given: object) -> int | None:
-    return given if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= 36500 else None
+def _days(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 36500 else None

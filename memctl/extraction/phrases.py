@@ -50,9 +50,9 @@ def facts(clause: str) -> Iterator[Found]:
     """Every fact and preference a clause states; one for each kind of saying."""
     seen: set[str] = set()
     for phrase in _PHRASES:
-        if (match := phrase.match(clause)) and (found := phrase.read(match)) and found.rule not in seen:
-            seen.add(found.rule)
-            yield found
+        if (match := phrase.match(clause)) and (saying := phrase.read(match)) and saying.rule not in seen:
+            seen.add(saying.rule)
+            yield saying
 
 
 _ADV = (

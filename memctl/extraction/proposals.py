@@ -106,11 +106,11 @@ def rounded(confidence: float) -> float:
 
 def memory(proposal: Proposal, threshold: float, now: datetime) -> Memory:
     """The record of a proposal, without an id. Below the threshold it is a candidate."""
-    said = proposal.said_at or now
-    ends = said + timedelta(days=proposal.expires_in_days) if proposal.expires_in_days else None
+    said_at = proposal.said_at or now
+    ends = said_at + timedelta(days=proposal.expires_in_days) if proposal.expires_in_days else None
     fields: dict[str, Any] = {"status": CANDIDATE} if proposal.confidence < threshold else {}
-    if proposal.kind != kinds.EPISODE and said < now:
-        fields["valid_from"] = said
+    if proposal.kind != kinds.EPISODE and said_at < now:
+        fields["valid_from"] = said_at
     return Memory(
         "",
         proposal.content,

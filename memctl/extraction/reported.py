@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from memctl.core.text.language import has_chinese
+from memctl.core.text.patterns import compiled
 
 _ADVERBS = (
     r"(?:(?:currently|now|always|never|usually|often|also|really|still|recently|just|normally|generally|typically|mostly|"
@@ -65,14 +66,9 @@ _ZH_RULES = (("禁止", "不要"), ("严禁", "不要"), ("不得", "不要"), (
 _ZH_IMPERATIVE = r"^(?:以后|今后|千万|永远|绝对|始终|一律|总是)?(?:不要|别(?![人的处墅扭具])|切勿|请勿|务必)"
 
 
-@cache
-def _re(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
 def binds(sentence: str) -> bool:
     """Whether a sentence that was saved for later lays down a rule: what must, or must not, be done."""
-    return _re(_BINDING).search(sentence) is not None
+    return compiled(_BINDING).search(sentence) is not None
 
 
 def direct(sentence: str, names: Sequence[str] = ()) -> str:
@@ -84,7 +80,7 @@ def direct(sentence: str, names: Sequence[str] = ()) -> str:
     if subject := _subject(names).match(sentence):
         rest = sentence[subject.end() :]
         return _chinese(rest) if has_chinese(subject[0] + rest) else _english(rest)
-    return _told_to_act(sentence)
+    return _as_instruction(sentence)
 
 
 @cache
@@ -94,7 +90,7 @@ def _subjects(names: tuple[str, ...]) -> re.Pattern[str]:
     )
     other = "|".join(re.escape(name) for name in names if name.strip() and not name.isascii())
     english = rf"(?:the user|user{'|' if latin else ''}{latin})(?=['’\s])"
-    return _re(rf"^\s*(?:{english}|(?:该用户|用户|使用者{'|' if other else ''}{other})\s?(?![名界体]))")
+    return compiled(rf"^\s*(?:{english}|(?:该用户|用户|使用者{'|' if other else ''}{other})\s?(?![名界体]))")
 
 
 def _subject(names: Sequence[str]) -> re.Pattern[str]:
@@ -107,33 +103,33 @@ def _subject(names: Sequence[str]) -> re.Pattern[str]:
 def _english(rest: str) -> str:
     """What follows the user's name, as the rest of a sentence of the user's own."""
     rest = rest.replace("’", "'")
-    if _re(_IS).match(rest):
-        return f"I'm {_re(_IS).sub('', rest)}"
+    if compiled(_IS).match(rest):
+        return f"I'm {compiled(_IS).sub('', rest)}"
     if rest.startswith("'s "):
         return f"my {rest[3:].lstrip()}"
     rest = rest.strip()
-    if asked := _re(_ASKED).match(rest):
-        return _imperative(asked)
-    if said := _re(_SAID).match(rest):
-        return _told(said["x"])
+    if request := compiled(_ASKED).match(rest):
+        return _imperative(request)
+    if statement := compiled(_SAID).match(rest):
+        return _as_first_person(statement["x"])
     return _first_person(rest)
 
 
-def _imperative(asked: re.Match[str]) -> str:
-    word = (asked["first"] or asked["second"] or "").strip().lower()
-    verb = re.match(r"(?:prefers|likes)\b", asked[0], re.IGNORECASE)
+def _imperative(request: re.Match[str]) -> str:
+    word = (request["first"] or request["second"] or "").strip().lower()
+    verb = re.match(r"(?:prefers|likes)\b", request[0], re.IGNORECASE)
     if verb and not word:
-        return _first_person(asked[0])
-    return f"{ {'not': 'do not '}.get(word, f'{word} ' if word else '') }{asked['x']}"
+        return _first_person(request[0])
+    return f"{ {'not': 'do not '}.get(word, f'{word} ' if word else '') }{request['x']}"
 
 
-def _told(said: str) -> str:
+def _as_first_person(statement: str) -> str:
     """What the user said: a pronoun at its beginning is the user."""
-    pronoun = re.match(r"(?:he|she|they|i)('s|'re|'m)?\s+", said, re.IGNORECASE)
+    pronoun = re.match(r"(?:he|she|they|i)('s|'re|'m)?\s+", statement, re.IGNORECASE)
     if pronoun:
-        return f"I'm {said[pronoun.end() :]}" if pronoun[1] else _first_person(said[pronoun.end() :])
-    own = re.match(r"(?:his|her|their)\s+", said, re.IGNORECASE)
-    return f"my {said[own.end() :]}" if own else _told_to_act(said)
+        return f"I'm {statement[pronoun.end() :]}" if pronoun[1] else _first_person(statement[pronoun.end() :])
+    own = re.match(r"(?:his|her|their)\s+", statement, re.IGNORECASE)
+    return f"my {statement[own.end() :]}" if own else _as_instruction(statement)
 
 
 def _first_person(rest: str) -> str:
@@ -141,7 +137,7 @@ def _first_person(rest: str) -> str:
     if verb is None:
         return f"I {rest}"
     changed = f"{verb['adverbs']}{_base(verb['verb'])}{rest[verb.end() :]}"
-    return "I " + _re(_AND_ALSO).sub(lambda match: f"{match[1]} I {_base(match[2])}", changed)
+    return "I " + compiled(_AND_ALSO).sub(lambda match: f"{match[1]} I {_base(match[2])}", changed)
 
 
 def _base(verb: str) -> str:
@@ -156,15 +152,15 @@ def _base(verb: str) -> str:
     return verb[:-2] if low.endswith(("sses", "xes", "zzes", "ches", "shes", "oes")) else verb[:-1]
 
 
-def _told_to_act(sentence: str) -> str:
+def _as_instruction(sentence: str) -> str:
     """A rule for whoever works for the user, as an instruction."""
-    if must := _re(_MUST).match(sentence.strip()):
-        never = _re("not|n't|never").search(must["must"])
+    if must := compiled(_MUST).match(sentence.strip()):
+        never = compiled("not|n't|never").search(must["must"])
         return f"{'never' if never else 'always'} {must['x']}"
     bare = sentence.strip()
-    for word, said in _ZH_RULES:
-        bare = f"{said}{bare.removeprefix(word)}" if bare.startswith(word) else bare
-    return f"请{bare}" if _re(_ZH_IMPERATIVE).match(bare) else sentence
+    for word, rule in _ZH_RULES:
+        bare = f"{rule}{bare.removeprefix(word)}" if bare.startswith(word) else bare
+    return f"请{bare}" if compiled(_ZH_IMPERATIVE).match(bare) else sentence
 
 
 # Chinese
@@ -172,8 +168,8 @@ def _told_to_act(sentence: str) -> str:
 
 def _chinese(rest: str) -> str:
     rest = rest.strip()
-    if asked := _re(_ZH_ASKED).match(rest):
-        return _told_to_act(asked["x"])
-    if said := _re(_ZH_SAID).match(rest):
-        return said["x"] if said["x"].startswith("我") else f"我{said['x']}"
+    if request := compiled(_ZH_ASKED).match(rest):
+        return _as_instruction(request["x"])
+    if statement := compiled(_ZH_SAID).match(rest):
+        return statement["x"] if statement["x"].startswith("我") else f"我{statement['x']}"
     return f"我{rest}"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memctl.core.text.language import has_chinese
+from memctl.core.text.patterns import compiled
 from memctl.extraction import corrections
 from memctl.extraction.bare_values import values
-from memctl.extraction.changes import plainly
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import replaced_value
 from memctl.extraction.words import worded
@@ -50,9 +50,9 @@ _COUNTED = (
 
 def correction(text: str) -> str:
     """What a sentence that sets something right says, without the words that mark it; empty if it marks none."""
-    opened = plainly(_OPENING).match(text)
+    opened = compiled(_OPENING).match(text)
     rest = text[opened.end() :] if opened else text
-    plain = plainly(_AMID).sub("", plainly(_TRAILING).sub("", rest.strip(" .!。！")))
+    plain = compiled(_AMID).sub("", compiled(_TRAILING).sub("", rest.strip(" .!。！")))
     marked = opened is not None or len(plain) < len(rest.strip(" .!。！"))
     return plain.strip(" ,，.!。") if marked and len(text) <= LONGEST else ""
 
@@ -62,7 +62,9 @@ def contrasted(text: str) -> tuple[str, str] | None:
     return contrast(correction(text) or text.strip(" .!。！")) if len(text) <= LONGEST else None
 
 
-def restated(said: Sentence, earlier: Sequence[str], near: int = 0, *, answers: bool = False) -> tuple[int, str] | None:
+def restated(
+    sentence: Sentence, earlier: Sequence[str], near: int = 0, *, answers: bool = False
+) -> tuple[int, str] | None:
     """The place of the last earlier sentence that a correction changes, and that sentence put right.
 
     Args:
@@ -70,9 +72,11 @@ def restated(said: Sentence, earlier: Sequence[str], near: int = 0, *, answers: 
         near: the place from which on they are near; of those before, the correction must name the old value.
         answers: the correction may only answer a question; then it must name the old value.
     """
-    if said.asks or said.conditional or said.certainty < 1 or corrections.jokes(said.text):
+    if sentence.asks or sentence.conditional or sentence.certainty < 1 or corrections.jokes(sentence.text):
         return None
-    plain = correction(said.text) or ("" if answers or not contrasted(said.text) else said.text.strip(" .!。！"))
+    plain = correction(sentence.text) or (
+        "" if answers or not contrasted(sentence.text) else sentence.text.strip(" .!。！")
+    )
     if not plain:
         return None
     for at in range(len(earlier) - 1, -1, -1):
@@ -99,10 +103,10 @@ def _ways(plain: str, before: str, only_named: bool) -> Iterator[str]:
 def contrast(plain: str) -> tuple[str, str] | None:
     """The old and the new value of a correction that says which one holds instead of which."""
     for form in _CONTRASTS:
-        if match := plainly(form).match(plain):
-            old, new = (plainly(_LINKS).sub("", text) for text in (match["x"], plainly(_FRAME).sub("", match["y"])))
+        if match := compiled(form).match(plain):
+            old, new = (compiled(_LINKS).sub("", text) for text in (match["x"], compiled(_FRAME).sub("", match["y"])))
             new = _alone(new, old)
-            return (old, new) if old and new and old != new and not plainly(_OWN).match(new) else None
+            return (old, new) if old and new and old != new and not compiled(_OWN).match(new) else None
     return None
 
 
@@ -126,28 +130,28 @@ def _exchanged(before: str, old: str, new: str) -> str:
 
 def _of_subject(plain: str, before: str) -> str:
     """What is said of a pronoun, of the subject of the earlier sentence, if both have the same verb."""
-    match = plainly(_PRONOUN).match(plain)
+    match = compiled(_PRONOUN).match(plain)
     if match is None or _has_more(before):
         return ""
-    said = f"{ {'s': 'is', 're': 'are'}[match['is'][1:]] } {match['said']}" if match["is"] else match["said"]
-    if has_chinese(said):
-        verb = next((said[:length] for length in (2, 1) if said[:length] in before[1:]), "")
+    predicate = f"{ {'s': 'is', 're': 'are'}[match['is'][1:]] } {match['said']}" if match["is"] else match["said"]
+    if has_chinese(predicate):
+        verb = next((predicate[:length] for length in (2, 1) if predicate[:length] in before[1:]), "")
         subject = before[: before.index(verb, 1)] if verb else ""
-        return f"{subject}{said}" if subject and not plainly(r"[他她它]$").match(subject) else ""
-    verb = said.split(" ")[0]
-    found = re.search(rf"(?<!\w){re.escape(verb)}(?!\w)", before, re.IGNORECASE)
-    subject = before[: found.start()].strip() if found else ""
-    return f"{subject} {said}" if subject and not plainly(r"(?:i|we)$").match(subject) else ""
+        return f"{subject}{predicate}" if subject and not compiled(r"[他她它]$").match(subject) else ""
+    verb = predicate.split(" ")[0]
+    place = re.search(rf"(?<!\w){re.escape(verb)}(?!\w)", before, re.IGNORECASE)
+    subject = before[: place.start()].strip() if place else ""
+    return f"{subject} {predicate}" if subject and not compiled(r"(?:i|we)$").match(subject) else ""
 
 
 def _has_more(text: str) -> bool:
     """Whether a sentence has several clauses; a correction of one must not take the others away."""
-    return worded("break").search(text) is not None or plainly(r"[,，;；]|\band\b").search(text) is not None
+    return worded("break").search(text) is not None or compiled(r"[,，;；]|\band\b").search(text) is not None
 
 
 def _with_number(plain: str, before: str) -> str:
     """The earlier sentence with another number of the same: three cats for two cats, 五楼 for 三楼."""
-    match = plainly(_COUNTED).match(plain)
+    match = compiled(_COUNTED).match(plain)
     if match is None or not _same_thing(match["frame"] or match["of"] or "", before):
         return ""
     number, unit = match["number"] or match["zh"], match["unit"] or match["measure"]
@@ -156,8 +160,8 @@ def _with_number(plain: str, before: str) -> str:
         if match["unit"]
         else rf"(?:{_NUMBER_ZH})(?=\s?{re.escape(unit)})"
     )
-    found = re.findall(form, before, re.IGNORECASE)
-    return re.sub(form, number.lower(), before, flags=re.IGNORECASE) if len(found) == 1 else ""
+    numbers = re.findall(form, before, re.IGNORECASE)
+    return re.sub(form, number.lower(), before, flags=re.IGNORECASE) if len(numbers) == 1 else ""
 
 
 def _same_thing(frame: str, before: str) -> bool:

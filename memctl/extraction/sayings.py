@@ -72,8 +72,8 @@ _AT_WORK = ("boss", "advisor")
 
 
 def relation(match: re.Match[str]) -> Found | None:
-    said = match["rel"].lower()
-    key = next((key for key, words in _RELATIONS.items() if re.fullmatch(words, said)), "")
+    noun = match["rel"].lower()
+    key = next((key for key, words in _RELATIONS.items() if re.fullmatch(words, noun)), "")
     name = zh_name(match["x"]) if has_chinese(match["x"]) else proper(match["x"], NOT_A_NAME, most=3, lower=0)
     category = "work" if key in _AT_WORK else "life"
     return Found("relation", key, name, "fact", category, "relationship", 0.9) if key and name else None
@@ -96,9 +96,9 @@ _COUNTED = {
 def counted(match: re.Match[str]) -> Found | None:
     """How many children, siblings or animals there are."""
     key = next((key for key, words in _COUNTED.items() if re.fullmatch(words, match["what"].lower())), "")
-    said = match["x"].lower().replace("两", "二").replace("a ", "one")
-    given = _NUMBERS.index(said) if said in _NUMBERS else _ZH_NUMBERS.find(said) if len(said) == 1 else -1
-    number = int(said) if said.isdecimal() else given
+    amount = match["x"].lower().replace("两", "二").replace("a ", "one")
+    spelled = _NUMBERS.index(amount) if amount in _NUMBERS else _ZH_NUMBERS.find(amount) if len(amount) == 1 else -1
+    number = int(amount) if amount.isdecimal() else spelled
     return Found("count", key, number, "fact", "life", "relationship", 0.85) if key and number >= 0 else None
 
 
@@ -122,8 +122,8 @@ def introduced(match: re.Match[str]) -> Found | None:
         r"(?:an|ish|ese|ic|ist|ian|ed|ing|er|im|ew|ch|ay|ne|ut|ot|re|ly|ir|te|ck|ss|ure|ve|ab)(?: |$)", match["x"]
     ):
         return None
-    found = named("name")(match)
-    return replace(found, confidence=0.75) if found else None
+    name = named("name")(match)
+    return replace(name, confidence=0.75) if name else None
 
 
 def place(key: str, confidence: float = 0.9) -> Read:
@@ -239,8 +239,8 @@ def reaction(match: re.Match[str]) -> Found | None:
 
 
 def diet(match: re.Match[str]) -> Found:
-    said = match["x"].lower()
-    value = {"vegan": "vegan", "纯素": "vegan", "全素": "vegan", "pescatarian": "pescatarian"}.get(said, "vegetarian")
+    word = match["x"].lower()
+    value = {"vegan": "vegan", "纯素": "vegan", "全素": "vegan", "pescatarian": "pescatarian"}.get(word, "vegetarian")
     return Found("diet", "diet", value, "fact", "life", "health", 0.9, ("constraint", "food"))
 
 

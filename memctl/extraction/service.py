@@ -93,8 +93,9 @@ class Extraction:
             puts, result = self.learned(view, reading)
             return Change(command, tuple(puts.values())), result
 
-        found = bool(reading.proposals)
-        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if found else []
+        result = (
+            self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if reading.proposals else []
+        )
         return ExtractReport(tuple(result), reading.notes, reading.origin)
 
     def read(
@@ -109,22 +110,22 @@ class Extraction:
         """What a conversation tells about the user; nothing is written. Arguments and errors as for `run`."""
         from memctl.extraction import conversations
 
-        said = (
+        utterances = (
             conversations.parse(conversation, self._engine.user)
             if isinstance(conversation, str)
             else tuple(conversation)
         )
-        proposals, origin, notes = self._proposals(said, before, now, use_model)
+        proposals, origin, notes = self._proposals(utterances, before, now, use_model)
         proposals, withheld = _guarded(proposals, self._engine.secret_policy(allow_secret))
         user = self._engine.user
         drawn = tuple(
-            tuple(_from(self._drawn(each, now), said, user) for each in (*proposal.before, proposal))
+            tuple(_from(self._drawn(each, now), utterances, user) for each in (*proposal.before, proposal))
             for proposal in proposals
         )
         trashed = self._engine.storage.trashed() if proposals else []
         refused = frozenset(each.memory.content for each in trashed if each.reason == REJECTED)
-        heard = {each.message: each.time or now for each in (*before, *said) if each.message}
-        return Reading(proposals, drawn, refused, now, origin, (*notes, *withheld, *self._unheard(said)), heard)
+        heard = {each.message: each.time or now for each in (*before, *utterances) if each.message}
+        return Reading(proposals, drawn, refused, now, origin, (*notes, *withheld, *self._unheard(utterances)), heard)
 
     def learned(
         self, view: View, reading: Reading, puts: Mapping[str, Memory] | None = None
@@ -137,18 +138,18 @@ class Extraction:
         return learned(view, reading, puts or {}, self._engine.settings.extract_threshold, self._engine.user)
 
     def _proposals(
-        self, said: Sequence[Utterance], before: Sequence[Utterance], now: datetime, use_model: bool
+        self, utterances: Sequence[Utterance], before: Sequence[Utterance], now: datetime, use_model: bool
     ) -> tuple[tuple[Proposal, ...], str, tuple[str, ...]]:
         """What was found, by what, and what went otherwise than asked."""
         from memctl.extraction import extract, modelled
         from memctl.extraction.proposals import MODEL, RULES
 
-        ruled = extract.rules(said, self._engine.user, now, before)
+        ruled = extract.rules(utterances, self._engine.user, now, before)
         proposals: list[Proposal] = []
         origin = RULES
         notes: tuple[str, ...] = ()
         user = self._engine.user
-        parts = modelled.pieces(said) if use_model else []
+        parts = modelled.pieces(utterances) if use_model else []
         for part in parts:
             read = partial(modelled.from_model, conversation=part, user=user, now=now)
             answer = self._engine.ask(modelled.prompt(part, user, now), read, modelled.SCHEMA)
@@ -157,14 +158,14 @@ class Extraction:
                 break
             proposals += answer.value
             origin = MODEL
-        found = modelled.completed({one.identity: one for one in proposals}.values(), ruled)
-        return extract.doubted(found, said), origin, notes
+        united = modelled.completed({one.identity: one for one in proposals}.values(), ruled)
+        return extract.doubted(united, utterances), origin, notes
 
-    def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
+    def _unheard(self, utterances: Sequence[Utterance]) -> tuple[str, ...]:
         from memctl.extraction.proposals import is_user
 
-        if said and not any(is_user(utterance.role, self._engine.user) for utterance in said):
-            roles = ", ".join(dict.fromkeys(utterance.role for utterance in said if utterance.role))
+        if utterances and not any(is_user(utterance.role, self._engine.user) for utterance in utterances):
+            roles = ", ".join(dict.fromkeys(utterance.role for utterance in utterances if utterance.role))
             return (f"no message is the user's; found {roles[:100]}; the user is `User`, `我` or {self._engine.user}",)
         return ()
 
@@ -176,13 +177,13 @@ class Extraction:
         return self._engine.completed(memory, now, ("kind", "category", "confidence"))
 
 
-def _from(memory: Memory, said: Sequence[Utterance], user: str) -> Memory:
+def _from(memory: Memory, utterances: Sequence[Utterance], user: str) -> Memory:
     """The memory with the id of the message that says it, where that is known, and the name of another who said it."""
     from memctl.extraction.clauses import squashed
 
     texts = (memory.content, memory.content.rpartition(" (")[2])  # a correction stands behind what it corrects
     wanted = [text for text in map(squashed, texts) if text]
-    held = (each for text in wanted for each in reversed(said) if text in squashed(each.content))
+    held = (each for text in wanted for each in reversed(utterances) if text in squashed(each.content))
     if (first := next(held, None)) is None:
         return memory
     noted: dict[str, Any] = {SAID: [first.message]} if first.message else {}
@@ -382,11 +383,11 @@ def _recalled(view: View, memory: Memory, now: datetime) -> bool:
 
 def _amends(known: Memory, memory: Memory) -> bool:
     """Whether a memory is what an agent made of the same words of the same message, and has put right since."""
-    said, words = memory.metadata.get(SAID), set(terms(memory.content))
+    sources, words = memory.metadata.get(SAID), set(terms(memory.content))
     saved = known.source == "agent" and known.updated_at is not None and known.content != memory.content
     return (
         saved
-        and said is not None
-        and {*listed(known.metadata.get(SAID))} == {*listed(said)}
+        and sources is not None
+        and {*listed(known.metadata.get(SAID))} == {*listed(sources)}
         and 2 * len(words & {*terms(known.content)}) >= len(words)
     )

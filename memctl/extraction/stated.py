@@ -15,29 +15,36 @@ from memctl.extraction.proposals import Proposal, rounded
 from memctl.extraction.sayings import Found
 
 
-def states_plainly(said: Sentence, at: datetime, people: Set[str]) -> Iterator[Proposal]:
+def states_plainly(sentence: Sentence, at: datetime, people: Set[str]) -> Iterator[Proposal]:
     """What one sentence states: what it asks to remember, how to behave, else its facts with a key, else the sentence
     itself where it states something that lasts, happens or happened.
 
     Args:
         people: names of those near the user.
     """
-    wanted = _remembered(said, at) or _instructed(said, at)
-    if wanted or statements.unserious(said.text):
+    wanted = _remembered(sentence, at) or _instructed(sentence, at)
+    if wanted or statements.unserious(sentence.text):
         yield from wanted
         return
     proposals = [
-        proposed(said, fact, clause.certainty, at) for clause in said.clauses for fact in phrases.facts(clause.text)
+        proposed(sentence, fact, clause.certainty, at)
+        for clause in sentence.clauses
+        for fact in phrases.facts(clause.text)
     ]
     if proposals:
         yield from proposals
-    elif one := _decided(said, at) or _happened(said, at) or _planned(said, at) or _lasts(said, at, people):
+    elif (
+        one := _decided(sentence, at)
+        or _happened(sentence, at)
+        or _planned(sentence, at)
+        or _lasts(sentence, at, people)
+    ):
         yield one
 
 
-def proposed(said: Sentence, fact: Found, certainty: float, at: datetime) -> Proposal:
+def proposed(sentence: Sentence, fact: Found, certainty: float, at: datetime) -> Proposal:
     return Proposal(
-        said.text,
+        sentence.text,
         fact.kind,
         fact.category,
         rounded(fact.confidence * certainty),
@@ -53,24 +60,24 @@ def proposed(said: Sentence, fact: Found, certainty: float, at: datetime) -> Pro
 # What a whole sentence says
 
 
-def _remembered(said: Sentence, at: datetime) -> list[Proposal]:
+def _remembered(sentence: Sentence, at: datetime) -> list[Proposal]:
     """ "Remember that …": the facts in it, else itself."""
-    text = said.text.rstrip(".!?。！？ ")
-    wanted = "" if statements.points(text) else statements.requested(text, said.asks)
+    text = sentence.text.rstrip(".!?。！？ ")
+    wanted = "" if statements.points(text) else statements.requested(text, sentence.asks)
     if not wanted:
         return []
     sure = [clause for clause in clauses.read(wanted).clauses if clause.certainty == 1]
-    proposals = [proposed(said, fact, 1, at) for clause in sure for fact in phrases.facts(clause.text)]
+    proposals = [proposed(sentence, fact, 1, at) for clause in sure for fact in phrases.facts(clause.text)]
     if proposals:
         return [replace(one, confidence=rounded(one.confidence + 0.05)) for one in proposals]
-    return [asked_to_keep(said, wanted, at)]
+    return [asked_to_keep(sentence, wanted, at)]
 
 
-def asked_to_keep(said: Sentence, wanted: str, at: datetime) -> Proposal:
+def asked_to_keep(sentence: Sentence, wanted: str, at: datetime) -> Proposal:
     """A sentence that is kept because the user wants it to be, whatever it says."""
     if statements.constrains(wanted):
-        return whole(said, "remembered", "preference", 0.85, "preference", "instruction", ("constraint",), at)
-    one = _stating(said, "remembered", wanted, 0.85, at)
+        return whole(sentence, "remembered", "preference", 0.85, "preference", "instruction", ("constraint",), at)
+    one = _stating(sentence, "remembered", wanted, 0.85, at)
     dated = None if statements.is_yearly(wanted) else dates.find(wanted, at.date(), past=False)
     return with_end(one, dated, at) if dated and dated.first >= at.date() else one
 
@@ -79,60 +86,60 @@ ALWAYS = 0.9
 """Confidence of an instruction that is meant for good."""
 
 
-def _instructed(said: Sentence, at: datetime) -> list[Proposal]:
+def _instructed(sentence: Sentence, at: datetime) -> list[Proposal]:
     """How the assistant is to behave from now on."""
-    text = said.text.rstrip(".!?。！？ ")
+    text = sentence.text.rstrip(".!?。！？ ")
     language = phrases.starts(phrases.ANSWER_LANGUAGE, text)
     if language:
         lasting = language["always"] or language.groupdict().get("more") or re.match("please|请", text, re.IGNORECASE)
         confidence = ALWAYS if language["always"] or language.groupdict().get("more") else 0.7
-        one = whole(said, "instruction", "preference", confidence, "preference", "instruction", ("constraint",), at)
+        one = whole(sentence, "instruction", "preference", confidence, "preference", "instruction", ("constraint",), at)
         value = language["x"] if not language["x"].islower() else language["x"].title()
         return [replace(one, key="answer_language", value=value)] if lasting else []
-    if not statements.instructs(clauses.typed(text), said.asks):
+    if not statements.instructs(clauses.typed(text), sentence.asks):
         return []
     tags = ("constraint",) if statements.constrains(text) else ()
-    confidence = rounded(0.85 * said.certainty)
-    return [whole(said, "instruction", "preference", confidence, "preference", "instruction", tags, at)]
+    confidence = rounded(0.85 * sentence.certainty)
+    return [whole(sentence, "instruction", "preference", confidence, "preference", "instruction", tags, at)]
 
 
-def _decided(said: Sentence, at: datetime) -> Proposal | None:
+def _decided(sentence: Sentence, at: datetime) -> Proposal | None:
     """What was decided: "we decided to use Postgres because …"."""
-    decided = next((clause.text for clause in said.clauses if statements.decides(clause.text)), "")
-    return _stating(said, "decision", decided, 0.85 * said.certainty, at, "decision") if decided else None
+    decided = next((clause.text for clause in sentence.clauses if statements.decides(clause.text)), "")
+    return _stating(sentence, "decision", decided, 0.85 * sentence.certainty, at, "decision") if decided else None
 
 
-def _lasts(said: Sentence, at: datetime, people: Set[str]) -> Proposal | None:
+def _lasts(sentence: Sentence, at: datetime, people: Set[str]) -> Proposal | None:
     """A state, a habit, a possession of somebody known; nothing that is hedged."""
-    for clause in () if said.asks and statements.is_exercise(said.text) else said.clauses:
+    for clause in () if sentence.asks and statements.is_exercise(sentence.text) else sentence.clauses:
         if clause.certainty == 1 and (rule := statements.read(clause.text, people)):
-            return _stating(said, rule, clause.text, 0.8, at, "habit" if rule == statements.HABIT else "")
+            return _stating(sentence, rule, clause.text, 0.8, at, "habit" if rule == statements.HABIT else "")
     return None
 
 
 def _stating(
-    said: Sentence, rule: str, clause: str, confidence: float, at: datetime, subcategory: str = ""
+    sentence: Sentence, rule: str, clause: str, confidence: float, at: datetime, subcategory: str = ""
 ) -> Proposal:
     """A sentence as a fact without a key, in the category of what a clause of it is about."""
     category, topic = statements.about(clause)
     kind = "preference" if category == "preference" else "fact"
-    category = category or phrases.at_work(said.text)
-    return whole(said, rule, kind, rounded(confidence), category, subcategory or topic, (), at)
+    category = category or phrases.at_work(sentence.text)
+    return whole(sentence, rule, kind, rounded(confidence), category, subcategory or topic, (), at)
 
 
-def _happened(said: Sentence, at: datetime) -> Proposal | None:
+def _happened(sentence: Sentence, at: datetime) -> Proposal | None:
     """Something that was done: "we shipped it yesterday", "上周日跑完了"."""
-    if said.asks or said.conditional:
+    if sentence.asks or sentence.conditional:
         return None
-    text, deed = next(((text, deed) for text in _with_day(said) if (deed := statements.happened(text))), ("", ""))
+    text, deed = next(((text, deed) for text in _with_day(sentence) if (deed := statements.happened(text))), ("", ""))
     dated = dates.find(text, at.date(), past=True)
     if not deed or (dated and (dated.first > at.date() or _SPAN_BEFORE.search(text[: dated.start]))):
         return None
     work = statements.is_work(deed)
     if dated is None and not (work and re.search(phrases.JUST_DONE, text, re.IGNORECASE)):
         return None
-    category = "work" if work else phrases.at_work(said.text)
-    one = whole(said, "event", "episode", rounded(0.8 * said.certainty), category, "", (), at)
+    category = "work" if work else phrases.at_work(sentence.text)
+    one = whole(sentence, "event", "episode", rounded(0.8 * sentence.certainty), category, "", (), at)
     return replace(one, occurred_at=start(dated.first) if dated else at)
 
 
@@ -140,20 +147,20 @@ _SPAN_BEFORE = re.compile(r"\b(?:since|by|until|till|before|after)\s+(?:the )?$"
 """Before a day that something was not done on."""
 
 
-def _with_day(said: Sentence) -> list[str]:
+def _with_day(sentence: Sentence) -> list[str]:
     """The clauses of a sentence, first each with the one before where that is short, as days are ("last week, I …")."""
-    texts = [clause.text for clause in said.clauses]
+    texts = [clause.text for clause in sentence.clauses]
     before = ["", *(text if len(text) <= 16 else "" for text in texts)]
     return [*(f"{first} {text}".strip() for first, text in zip(before, texts, strict=False)), *texts]
 
 
-def _planned(said: Sentence, at: datetime) -> Proposal | None:
+def _planned(sentence: Sentence, at: datetime) -> Proposal | None:
     """Something with a day to come: "next Tuesday I fly to Rome", "下周三飞北京"."""
-    for text in _with_day(said):
+    for text in _with_day(sentence):
         dated = dates.find(text, at.date(), past=False)
         if dated and dated.last >= at.date() and statements.plans(text) and not _CALLED_OFF.search(text):
-            confidence = rounded(0.85 * said.certainty)
-            one = whole(said, "appointment", "episode", confidence, phrases.at_work(text), "", (), at)
+            confidence = rounded(0.85 * sentence.certainty)
+            one = whole(sentence, "appointment", "episode", confidence, phrases.at_work(text), "", (), at)
             return with_end(one, dated, at)
     return None
 
@@ -162,7 +169,7 @@ _CALLED_OFF = re.compile(r"\b(?:not|cancel\w*|never|no longer)\b|n't\b|取消|�
 
 
 def whole(
-    said: Sentence,
+    sentence: Sentence,
     rule: str,
     kind: str,
     confidence: float,
@@ -172,7 +179,7 @@ def whole(
     at: datetime,
 ) -> Proposal:
     """A proposal without a key: the sentence itself."""
-    return Proposal(said.text, kind, category, confidence, rule, subcategory, tags=tags, said_at=at)
+    return Proposal(sentence.text, kind, category, confidence, rule, subcategory, tags=tags, said_at=at)
 
 
 def start(day: date) -> datetime:

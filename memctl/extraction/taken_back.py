@@ -25,39 +25,39 @@ _CORRECTION = (
 )
 
 
-def corrected(said: Sentence, at: datetime, before: Sequence[Proposal]) -> tuple[Proposal, Proposal] | None:
+def corrected(sentence: Sentence, at: datetime, before: Sequence[Proposal]) -> tuple[Proposal, Proposal] | None:
     """A proposal of before, and the same with what the user takes back in it replaced: "no, I meant Tuesday"."""
-    if said.asks or not before:
+    if sentence.asks or not before:
         return None
-    for change in corrections.changes([clause.text for clause in said.clauses if clause.certainty == 1]):
+    for change in corrections.changes([clause.text for clause in sentence.clauses if clause.certainty == 1]):
         if change.old and change.new and not change.frame:
             meant = next((one for one in reversed(before) if one.value == change.old), None)
             if meant and isinstance(meant.value, str):
-                return meant, _instead(meant, change.new, said)
-    match = phrases.starts(_CORRECTION, said.text)
+                return meant, _instead(meant, change.new, sentence)
+    match = phrases.starts(_CORRECTION, sentence.text)
     if match is None:
         return None
     last = before[-1]
-    given = re.split(r"[.。!！]\s*(?=\S)", match["x"])[0].strip(" .!。！")
-    if last.occurred_at and (dated := _meant(given, last, at)):
-        moved = _noted(last, said)
+    value = re.split(r"[.。!！]\s*(?=\S)", match["x"])[0].strip(" .!。！")
+    if last.occurred_at and (dated := _meant(value, last, at)):
+        moved = _noted(last, sentence)
         on = with_end(moved, dated, at) if last.expires_in_days else replace(moved, occurred_at=start(dated.first))
         return last, on
-    if not _is_name(given) or dates.find(given, at.date(), past=False):
+    if not _is_name(value) or dates.find(value, at.date(), past=False):
         return None
     if last.key and isinstance(last.value, str):
-        return last, _instead(last, given, said)
-    return (last, _noted(last, said)) if _NAMED.search(last.content) else None
+        return last, _instead(last, value, sentence)
+    return (last, _noted(last, sentence)) if _NAMED.search(last.content) else None
 
 
 _NAMED = re.compile(r"(?<=[a-z,] )(?!I\b)[A-ZÀ-Þ][\w'-]+")
 """A name within an English sentence."""
 
 
-def _instead(last: Proposal, value: str, said: Sentence) -> Proposal:
+def _instead(last: Proposal, value: str, sentence: Sentence) -> Proposal:
     """A proposal with another value, in its words with that value in the place of the old one."""
     content = replaced_value(last.content, str(last.value), value)
-    return replace(last, content=f"{content} ({said.text})", value=value, **_taking_back(last))
+    return replace(last, content=f"{content} ({sentence.text})", value=value, **_taking_back(last))
 
 
 def _taking_back(last: Proposal) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Stated:
 
 
 def revalued(
-    said: Sentence, at: datetime, statements: Sequence[Stated], answered: str = ""
+    sentence: Sentence, at: datetime, statements: Sequence[Stated], answered: str = ""
 ) -> tuple[Proposal, Proposal] | None:
     """A proposal of an earlier sentence, and the same with the value that the user gives instead: "No wait, 15:00."
 
@@ -87,44 +87,44 @@ def revalued(
         statements: what the user said before, oldest first.
         answered: the message of the assistant right before; its values are corrected rather than the user's.
     """
-    given = bare_values.bare_value(said.text)
-    place = bare_values.last_corrected(given, [one.text for one in statements]) if given else None
-    if said.asks or place is None or not statements[place].proposals:
+    bare = bare_values.bare_value(sentence.text)
+    place = bare_values.last_corrected(bare, [one.text for one in statements]) if bare else None
+    if sentence.asks or place is None or not statements[place].proposals:
         return None
     meant = statements[place]
     own = {value for _, value in bare_values.values(meant.text)}
-    if any(value not in own for _, value in bare_values.values(answered)) and bare_values.can_correct(given, answered):
+    if any(value not in own for _, value in bare_values.values(answered)) and bare_values.can_correct(bare, answered):
         return None
-    return meant.proposals[-1], _with_value(meant.proposals[-1], given, said, at)
+    return meant.proposals[-1], _with_value(meant.proposals[-1], bare, sentence, at)
 
 
-def _with_value(last: Proposal, given: str, said: Sentence, at: datetime) -> Proposal:
+def _with_value(last: Proposal, value: str, sentence: Sentence, at: datetime) -> Proposal:
     """A proposal with another value: in its key if that has a value of this kind, else as a note and a day."""
-    if last.key and isinstance(last.value, str) and bare_values.can_correct(given, last.value):
-        return _instead(last, given, said)
-    number = bare_values.whole_number(given)
+    if last.key and isinstance(last.value, str) and bare_values.can_correct(value, last.value):
+        return _instead(last, value, sentence)
+    number = bare_values.whole_number(value)
     if last.key and isinstance(last.value, int) and not isinstance(last.value, bool) and number is not None:
-        return replace(_noted(last, said), value=number)
-    moved = _noted(last, said)
-    dated = _meant(bare_values.without_clock(given), last, at) if last.occurred_at else None
+        return replace(_noted(last, sentence), value=number)
+    moved = _noted(last, sentence)
+    dated = _meant(bare_values.without_clock(value), last, at) if last.occurred_at else None
     if dated is None:
         return moved
     return with_end(moved, dated, at) if last.expires_in_days else replace(moved, occurred_at=start(dated.first))
 
 
-def _noted(last: Proposal, said: Sentence) -> Proposal:
-    return replace(last, content=f"{last.content} ({said.text})", **_taking_back(last))
+def _noted(last: Proposal, sentence: Sentence) -> Proposal:
+    return replace(last, content=f"{last.content} ({sentence.text})", **_taking_back(last))
 
 
-def _meant(given: str, last: Proposal, at: datetime) -> Dated | None:
+def _meant(text: str, last: Proposal, at: datetime) -> Dated | None:
     """The day a correction names; a bare weekday lies in the week that was spoken of."""
     past = last.expires_in_days is None
-    dated = dates.find(given, at.date(), past=past)
-    if dated is None or len(given) - (dated.end - dated.start) > 4:
+    dated = dates.find(text, at.date(), past=past)
+    if dated is None or len(text) - (dated.end - dated.start) > 4:
         return None
-    if last.occurred_at and re.fullmatch(r"(?:on )?[a-z]+day|(?:周|星期|礼拜).", given, re.IGNORECASE):
+    if last.occurred_at and re.fullmatch(r"(?:on )?[a-z]+day|(?:周|星期|礼拜).", text, re.IGNORECASE):
         spoken_of = last.occurred_at.date()
-        dated = dates.find(given, spoken_of - timedelta(spoken_of.weekday() + 1), past=False)
+        dated = dates.find(text, spoken_of - timedelta(spoken_of.weekday() + 1), past=False)
     return dated
 
 

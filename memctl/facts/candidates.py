@@ -34,7 +34,7 @@ class Candidates:
         """
         now = now or times.utc_now()
         self._engine.refresh()
-        wanted = [self._engine.full_id(given) for given in dict.fromkeys(ids)]
+        wanted = [self._engine.full_id(reference) for reference in dict.fromkeys(ids)]
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
             changed: dict[str, Memory] = {}
@@ -54,7 +54,7 @@ class Candidates:
         """
         now = now or times.utc_now()
         self._engine.refresh()
-        wanted = [self._engine.full_id(given) for given in dict.fromkeys(ids)]
+        wanted = [self._engine.full_id(reference) for reference in dict.fromkeys(ids)]
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
             rejected = [_candidate(view, memory_id) for memory_id in wanted]

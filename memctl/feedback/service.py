@@ -62,16 +62,16 @@ class Judgements:
         answer = self.receipt(receipt) if receipt else None
         return self._judge((self._judged_id(memory_id),), judgement, reason, answer, dry_run, now)
 
-    def _judged_id(self, given: str) -> str:
+    def _judged_id(self, reference: str) -> str:
         """The full id of a memory, else of a message.
 
         Raises:
             NotFoundError: no such memory or message.
         """
         try:
-            return self._engine.full_id(given)
+            return self._engine.full_id(reference)
         except NotFoundError:
-            if message_id := self._engine.conversations.full_id(given):
+            if message_id := self._engine.conversations.full_id(reference):
                 return message_id
             raise
 

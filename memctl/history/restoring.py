@@ -31,12 +31,12 @@ class Restored:
     notes: tuple[str, ...] = ()
 
 
-def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetime) -> Restored:
+def restored(engine: Engine, reference: str, then: Past, dry_run: bool, now: datetime) -> Restored:
     """Restore one memory to its past state; see `History.restore`."""
     if then.clamped:
         reason = f"the log goes back only to {times.to_text(then.at)}, and git has no state of that time"
         raise NotFoundError(reason, hint="`memctl log --ids` lists its operations.")
-    memory_id = _full_id(given, then, engine.view().header)
+    memory_id = _full_id(reference, then, engine.view().header)
     raw = then.records[memory_id]
     memory = document.decode_raw(raw)
 
@@ -53,13 +53,13 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
     return Restored(memory, then, record, tuple(files), (note,) if note else ())
 
 
-def _full_id(given: str, then: Past, header: Mapping[str, object]) -> str:
-    near = [given] if given in then.records else ids.matching(given, then.records)
+def _full_id(reference: str, then: Past, header: Mapping[str, object]) -> str:
+    near = [reference] if reference in then.records else ids.matching(reference, then.records)
     if len(near) == 1:
         return near[0]
-    if given in tombstones(header):
-        raise RefusedError(f"{given} was purged and cannot be restored")
-    what = f"{given!r} matches several memories" if near else f"no memory {given!r}"
+    if reference in tombstones(header):
+        raise RefusedError(f"{reference} was purged and cannot be restored")
+    what = f"{reference!r} matches several memories" if near else f"no memory {reference!r}"
     hint = f"Did you mean {' or '.join(sorted(near)[:4])}?" if near else "`memctl log ID` shows when it existed."
     raise NotFoundError(f"{what} in {then}", hint=hint)
 

@@ -153,9 +153,9 @@ class History:
         last = len(operations) - 1
         return self._log_past(operations, Point(last, adjacent=last), past.made(operations[last]))
 
-    def _operation_past(self, given: str) -> Past:
+    def _operation_past(self, reference: str) -> Past:
         operations = self._engine.storage.operations()
-        place = _place(operations, given)
+        place = _place(operations, reference)
         return self._log_past(operations, Point(place + 1, adjacent=place), past.made(operations[place]))
 
     def _past_at(self, moment: datetime) -> Past:
@@ -270,16 +270,16 @@ class History:
             yield MessageChange(message_id, outcome, message.role if message else "", message.text if message else "")
 
 
-def _place(operations: Sequence[Operation], given: str) -> int:
+def _place(operations: Sequence[Operation], reference: str) -> int:
     """The place of an operation, by its id or the beginning of it.
 
     Raises:
         NotFoundError: none or several begin so.
     """
-    places = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
+    places = [at for at, operation in enumerate(operations) if operation.op.startswith(reference)]
     if len(places) != 1:
         what = "several operations begin with" if places else "the log has no operation"
-        raise NotFoundError(f"{what} {given!r}", hint="`memctl log --ids` lists its operations.")
+        raise NotFoundError(f"{what} {reference!r}", hint="`memctl log --ids` lists its operations.")
     return places[0]
 
 

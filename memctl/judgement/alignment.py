@@ -10,8 +10,9 @@ from itertools import accumulate, groupby, takewhile
 
 from memctl.core.text.language import has_chinese
 from memctl.judgement.quantities import PLACE, quantities
-from memctl.judgement.relations import COST, Relation, relations
+from memctl.judgement.relations import Relation, relations
 from memctl.judgement.segmentation import segments
+from memctl.judgement.word_class import COST
 from memctl.judgement.wording import QUANTIFIER, Sentence, Word, read
 
 POLARITY, VALUE = "polarity", "value"
@@ -132,12 +133,12 @@ def _divided_alike(one: Sentence, other: Sentence) -> tuple[Sentence, Sentence]:
 
 def _word_ends(tokens: Tokens) -> frozenset[int]:
     """After how many tokens a word ends, as far as the words are known."""
-    found: list[int] = []
+    ends: list[int] = []
     for chinese, run in groupby(tokens, lambda token: len(token) == 1 and has_chinese(token)):
         letters = list(run)
         words = segments("".join(letters)) if chinese else letters
-        found += accumulate((len(word) if chinese else 1 for word in words), initial=found.pop() if found else 0)
-    return frozenset(found)
+        ends += accumulate((len(word) if chinese else 1 for word in words), initial=ends.pop() if ends else 0)
+    return frozenset(ends)
 
 
 def _equal_tokens(one: Sequence[str], other: Sequence[str]) -> int:
@@ -160,5 +161,5 @@ _TOKEN = re.compile(r"[a-zA-Z]+|.")
 def _tokens(text: str) -> Tokens:
     """The letters of a text; a quantity or a Latin word is one."""
     replaced, held = quantities(re.sub("[\ue000-\uf8ff]", " ", text.strip("。.!！ ")))
-    found = _TOKEN.findall(re.sub(r" ?([\ue000-\uf8ff]) ?", r"\1", replaced))
-    return tuple(held[ord(token) - PLACE].text if "\ue000" <= token <= "\uf8ff" else token for token in found)
+    tokens = _TOKEN.findall(re.sub(r" ?([\ue000-\uf8ff]) ?", r"\1", replaced))
+    return tuple(held[ord(token) - PLACE].text if "\ue000" <= token <= "\uf8ff" else token for token in tokens)

@@ -9,8 +9,8 @@ from math import inf
 from memctl.judgement import lexicon, subject
 from memctl.judgement.alignment import Pair, Slots
 from memctl.judgement.quantities import BARE, VERSION, Quantity
-from memctl.judgement.relations import among
 from memctl.judgement.values import acts
+from memctl.judgement.word_class import among
 from memctl.judgement.wording import WORD, Sentence, Word
 
 MOMENTS = ("date", "lunar date", "weekday", "clock")
@@ -139,6 +139,11 @@ def _length(quantity: Quantity) -> float:
 
 LENGTHS = {"duration": 1.0, "months": 2_629_800.0}
 """Seconds in the unit of each type of a length of time."""
+
+
+def is_length(word: Word) -> bool:
+    """Whether a word is a length of time."""
+    return word.quantity is not None and word.quantity.type in LENGTHS
 
 
 def _ranges_apart(pair: Pair, word: Word, other: Word, one: float, two: float, rounded: float) -> bool:

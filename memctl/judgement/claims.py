@@ -66,14 +66,14 @@ def claims(text: str, aliases: frozenset[str] = frozenset()) -> tuple[Sentence, 
     Args:
         aliases: names, in lower case, of the one whose memories these are.
     """
-    found: list[Sentence] = []
+    claimed: list[Sentence] = []
     for clause in list(_clauses(text[:LONGEST]))[:MOST]:
         for each in (clause, *_implied(clause)):
             if has_chinese(each):
-                found += _chinese(each, aliases)
+                claimed += _chinese(each, aliases)
             elif not _is_open(each):
-                found.append(read(each, aliases))
-    return tuple(dict.fromkeys(claim for claim in found if claim.words))
+                claimed.append(read(each, aliases))
+    return tuple(dict.fromkeys(claim for claim in claimed if claim.words))
 
 
 def _is_open(clause: str) -> bool:

@@ -129,14 +129,14 @@ _AGENT = re.compile(
 )
 
 
-def _acting(found: re.Match[str]) -> str:
+def _acting(match: re.Match[str]) -> str:
     """ "Olga is the team's manager" as "Olga manages the team", "Ben is a heavy smoker" as "Ben smokes heavy"."""
-    part = found.groupdict(default="")
+    part = match.groupdict(default="")
     noun = part["noun"] or part["his"] or part["agent"]
     of = part["of"] or part["whose"] or part["theirs"] or _WHOM.get(part["owner"], "")
     verb = lexicon.habits().get(noun) or _verb_of(noun)
     if not verb or not (of or (noun in lexicon.habits() and part["article"] != "the")):
-        return found[0]
+        return match[0]
     does = f"does not {verb}" if part["denied"] else lexicon.third_person(verb)
     return f"{part['who'] or part['name']} {does} {part['how']}{of}"
 
@@ -178,14 +178,14 @@ def _paraphrases(language: str) -> Rewritings:
 
 def _hard(sentence: Sentence, text: str) -> Counter[str]:
     asks = text.rstrip("\"'”’)）」』 ").endswith(("?", "？", "؟"))
-    found = Counter[str]({"?": 1} if asks else {})
-    found.update({"not": 1} if sentence.denied else {})
+    hard = Counter[str]({"?": 1} if asks else {})
+    hard.update({"not": 1} if sentence.denied else {})
     if sentence.language == "zh":
-        found.update({"不": 1} if len(_NOT.findall(text)) % 2 else {})
-        found.update(match for word in sentence.words for match in _TO_OR_FROM.findall(word.text))
+        hard.update({"不": 1} if len(_NOT.findall(text)) % 2 else {})
+        hard.update(match for word in sentence.words for match in _TO_OR_FROM.findall(word.text))
     for number, word in enumerate(sentence.words):
-        found.update(_hard_of(sentence, number, word))
-    return Counter({key: count if key[:1] == "#" else 1 for key, count in found.items()})
+        hard.update(_hard_of(sentence, number, word))
+    return Counter({key: count if key[:1] == "#" else 1 for key, count in hard.items()})
 
 
 _NOT = re.compile("[不没未无]|(?<![特分区类性个告离级])别(?![人的墅])")

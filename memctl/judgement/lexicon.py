@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import product
 from typing import Any
@@ -104,6 +104,12 @@ def verbs() -> Words:
     return frozenset(listed | {third_person(word) for word in listed})
 
 
+@lru_cache(16_384)
+def interned(names: Words) -> Words:
+    """One of the equal sets for all of them: most sentences have the same few."""
+    return names
+
+
 def third_person(verb: str) -> str:
     """What he or she does."""
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
@@ -122,11 +128,11 @@ def opposites() -> Mapping[str, Words]:
     """For a stem, those of the words that exclude it."""
     pairs = [frozenset(map(stem, line)) for line in _lines("antonyms.en.txt")]
     pairs += [*groups("en", "opposites"), *_chinese_opposites()]
-    found: dict[str, set[str]] = {}
+    exclusions: dict[str, set[str]] = {}
     for pair in pairs:
         for word in pair:
-            found.setdefault(word, set()).update(pair - {word})
-    return {word: frozenset(others) for word, others in found.items()}
+            exclusions.setdefault(word, set()).update(pair - {word})
+    return {word: frozenset(others) for word, others in exclusions.items()}
 
 
 def _chinese_opposites() -> Iterator[Words]:
@@ -140,21 +146,21 @@ def _chinese_opposites() -> Iterator[Words]:
 @cache
 def first_of(name: str) -> Mapping[str, str]:
     """For the words of a Chinese file with a group a line, the first of their group."""
-    found: dict[str, str] = {}
+    firsts: dict[str, str] = {}
     for line in _lines(f"{name}.zh.txt"):
         for word in line:
-            found.setdefault(word, line[0])
-    return found
+            firsts.setdefault(word, line[0])
+    return firsts
 
 
 @cache
 def chinese() -> Mapping[str, tuple[int, str]]:
     """Common Chinese words: about how many are more frequent, and the class."""
-    found: dict[str, tuple[int, str]] = {}
+    table: dict[str, tuple[int, str]] = {}
     for line in _lines("words.zh.txt"):
-        before = len(found)
-        found.update((word, (before, line[0])) for word in line[1:] if word[-1] not in _PARTICLES)
-    return found
+        before = len(table)
+        table.update((word, (before, line[0])) for word in line[1:] if word[-1] not in _PARTICLES)
+    return table
 
 
 _PARTICLES = "的了着"
@@ -191,11 +197,11 @@ def classes() -> Mapping[str, Words]:
 
 
 def _numbered(lists: Iterable[Words]) -> Mapping[str, Words]:
-    found: dict[str, set[str]] = {}
+    holding: dict[str, set[str]] = {}
     for number, group in enumerate(lists):
         for word in group:
-            found.setdefault(word, set()).add(str(number))
-    return {word: frozenset(numbers) for word, numbers in found.items()}
+            holding.setdefault(word, set()).add(str(number))
+    return {word: frozenset(numbers) for word, numbers in holding.items()}
 
 
 @cache
@@ -233,11 +239,11 @@ def _without(word: str, mark: str) -> tuple[str, ...]:
 @cache
 def synonyms() -> Mapping[str, str]:
     """For a word with synonyms, what stands for all of them."""
-    found: dict[str, str] = {}
+    heads: dict[str, str] = {}
     for line in listed("en")["synonyms"].strip().splitlines():
         for word in line.split():
-            found.setdefault(word, f"={line.split()[0]}")
-    return found
+            heads.setdefault(word, f"={line.split()[0]}")
+    return heads
 
 
 @cache
@@ -257,12 +263,12 @@ def listed_groups(language: str, name: str) -> tuple[tuple[str, ...], ...]:
 @cache
 def near() -> Mapping[str, Words]:
     """For an English word, those that share a frequent sense with it, or are derived from it."""
-    found: dict[str, set[str]] = {}
+    neighbours: dict[str, set[str]] = {}
     for word, *others in _lines("near.en.txt"):
         for other in others:
-            found.setdefault(word, set()).add(other)
-            found.setdefault(other, set()).add(word)
-    return {word: frozenset(others) for word, others in found.items()}
+            neighbours.setdefault(word, set()).add(other)
+            neighbours.setdefault(other, set()).add(word)
+    return {word: frozenset(others) for word, others in neighbours.items()}
 
 
 @cache
@@ -282,11 +288,11 @@ def habits() -> Mapping[str, str]:
 def kinds() -> Mapping[str, Words]:
     """For the stem of a noun, the kinds of things it is."""
     own = (line.split() for line in f"{listed('en')['kinds']}\n{listed('zh')['kinds']}".splitlines() if line)
-    found: dict[str, set[str]] = {}
+    kinds_of: dict[str, set[str]] = {}
     for kind, *members in (*_lines("kinds.en.txt"), *own):
         for word in members:
-            found.setdefault(stem(word), set()).add(stem(kind))
-    return {word: frozenset(of) for word, of in found.items()}
+            kinds_of.setdefault(stem(word), set()).add(stem(kind))
+    return {word: frozenset(of) for word, of in kinds_of.items()}
 
 
 @cache

@@ -9,11 +9,12 @@ from itertools import pairwise
 from memctl.judgement import lexicon
 from memctl.judgement.amounts import LENGTHS, type_of
 from memctl.judgement.framing import may_be_plainer
+from memctl.judgement.possible_values import PossibleValues, may_differ, possible_values
 from memctl.judgement.quantities import BARE
-from memctl.judgement.relations import CONTENT, COST, PREFIXES, excludes, says_little, tells
+from memctl.judgement.relations import PREFIXES, excludes
 from memctl.judgement.reworded import differ, may_be_reworded, needing, takes_one_value
 from memctl.judgement.segmentation import class_of
-from memctl.judgement.values import Given, given, may_differ
+from memctl.judgement.word_class import CONTENT, COST, says_little, tells
 from memctl.judgement.wording import NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word
 
 
@@ -40,8 +41,8 @@ class Points:
     turning: tuple[tuple[str, str], ...]
 
     @cached_property
-    def given(self) -> Given:
-        return given(self.sentence)
+    def possible(self) -> PossibleValues:
+        return possible_values(self.sentence)
 
 
 _BITS = 240
@@ -88,9 +89,9 @@ def points(sentence: Sentence) -> Points:
         tuple({word.key for word in words if word.kind != QUANTITY}),
         tuple(stems),
         tuple(filter(tells, stems)),
-        _shared(frozenset((*excluded, *formed))),
-        _shared(frozenset(each for each in formed if each.startswith("\0"))),
-        _shared(frozenset(type_of(word.quantity) for word in words if word.quantity)),
+        lexicon.interned(frozenset((*excluded, *formed))),
+        lexicon.interned(frozenset(each for each in formed if each.startswith("\0"))),
+        lexicon.interned(frozenset(type_of(word.quantity) for word in words if word.quantity)),
         tuple(word.key for word in words if word.quantity),
         tuple({each for word in words if _names_subject(word) for each in (word.stem, word.key)}),
         "only" in sentence.flags,
@@ -114,12 +115,6 @@ def _formed(word: str) -> tuple[str, ...]:
 
 def _names_subject(word: Word) -> bool:
     return word.subject and word.kind in (WORD, NAME) and not says_little(word)
-
-
-@lru_cache(16_384)
-def _shared(words: frozenset[str]) -> frozenset[str]:
-    """One of the equal sets for all of them: most claims have the same few."""
-    return words
 
 
 def meeting(sentence: Sentence) -> frozenset[str]:
@@ -171,8 +166,8 @@ class Looking:
         much = shared or excluding or bare
         if not (much or self._little_else(other)):
             return False
-        single = one.given.single or other.given.single
-        if limits or (single and may_differ(one.given, other.given)) or self._same_words(other):
+        single = one.possible.single or other.possible.single
+        if limits or (single and may_differ(one.possible, other.possible)) or self._same_words(other):
             return True
         if not (much or self._reworded(other)):
             return False

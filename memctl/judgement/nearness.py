@@ -6,8 +6,9 @@ import re
 from functools import lru_cache
 
 from memctl.judgement import lexicon
-from memctl.judgement.relations import excludes, is_chinese
+from memctl.judgement.relations import excludes
 from memctl.judgement.segmentation import class_of
+from memctl.judgement.word_class import is_chinese
 from memctl.judgement.wording import WORD, Word
 
 

@@ -64,18 +64,18 @@ _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 
 def quantities(text: str) -> tuple[str, list[Quantity]]:
     """The text with each quantity replaced by a private character, and the quantities in the order of those."""
-    found: list[Quantity] = []
+    measured: list[Quantity] = []
     for pattern, read in _possible(text):
 
         def replaced(match: re.Match[str], read: _Reader = read) -> str:
             quantity = read(match)
-            if quantity is None or PLACE + len(found) > 0xF8FF:
+            if quantity is None or PLACE + len(measured) > 0xF8FF:
                 return match[0]
-            found.append(quantity)
-            return f" {chr(PLACE + len(found) - 1)} "
+            measured.append(quantity)
+            return f" {chr(PLACE + len(measured) - 1)} "
 
         text = pattern.sub(replaced, text)
-    return text, found
+    return text, measured
 
 
 _Reader = Callable[[re.Match[str]], Quantity | None]
@@ -364,11 +364,11 @@ def _compiled() -> tuple[tuple[str, re.Pattern[str], _Reader], ...]:
 @cache
 def _of_words() -> dict[str, list[int]]:
     """The places of the readers that look for a word, or a sign."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for at, (needed, _, _) in enumerate(_compiled()):
         for word in needed.split():
-            found.setdefault(word, []).append(at)
-    return found
+            places.setdefault(word, []).append(at)
+    return places
 
 
 @cache

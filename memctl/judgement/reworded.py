@@ -10,10 +10,13 @@ from functools import cache, lru_cache
 
 from memctl.judgement import amounts, lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash, Pair, Slots, Words
+from memctl.judgement.chinese_values import is_vague
 from memctl.judgement.framing import Frame, frame, is_small, people, persons_agree, plain
-from memctl.judgement.paraphrase import MOST, in_order, is_generic, may_have_partner, paired, says_nothing
-from memctl.judgement.relations import among, excludes, is_chinese, one_of_a_class, says_little
-from memctl.judgement.values import is_additive, is_vague, may_hold
+from memctl.judgement.partners import MOST, is_generic, may_have_partner, paired, says_nothing
+from memctl.judgement.relations import excludes, one_of_a_class
+from memctl.judgement.values import is_additive, may_hold
+from memctl.judgement.word_class import among, is_chinese, says_little
+from memctl.judgement.word_order import in_order
 from memctl.judgement.wording import LONGEST, NAME, QUANTITY, WORD, Sentence, Word, denies, read
 
 Places = list[int]
@@ -49,10 +52,10 @@ def reworded(pair: Pair) -> Clash | None:
         return None
     if (only := _only_one(one, left, other, right, differing)) is not None:
         return Clash(VALUE, *only, shared)
-    found = _amounts(pair, one, other, slots, differing) or (
+    excluding = _amounts(pair, one, other, slots, differing) or (
         not differing and _values(one, other, slots, left, right, shared)
     )
-    return Clash(VALUE, *slots, shared) if found else None
+    return Clash(VALUE, *slots, shared) if excluding else None
 
 
 def _is_aside(word: Word) -> bool:
@@ -223,12 +226,12 @@ def may_be_reworded(one: Needing, other: Needing) -> bool:
 
 def _as_value(words: Iterable[Word]) -> list[Word] | None:
     """Words that may be a value; None where there are too many, or one is of the subject."""
-    found: list[Word] = []
+    value: list[Word] = []
     for word in words:
-        if word.subject or len(found) == _VALUE:
+        if word.subject or len(value) == _VALUE:
             return None
-        found.append(word)
-    return found
+        value.append(word)
+    return value
 
 
 def differ(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -38,9 +38,9 @@ class Rewritings:
             if not words:
                 self._always.add(at)
         self._first = sorted(self._always)
-        given = [words_in(instead) for _, instead in self._all]
+        instead_words = [words_in(instead) for _, instead in self._all]
         self._after = [
-            [later for later in range(at + 1, len(needed)) if not given[at].isdisjoint(needed[later])]
+            [later for later in range(at + 1, len(needed)) if not instead_words[at].isdisjoint(needed[later])]
             for at in range(len(needed))
         ]
         """For each pattern, later ones that may match what stands instead of it."""
@@ -76,24 +76,24 @@ _COMMON_GROUP = re.compile(rf"\((?:\?:)? ?{_COMMON} ?(?:\| ?{_COMMON} ?)*\)")
 
 def words_of(pattern: str) -> frozenset[str]:
     """Stems of words of which an English text that a pattern matches has one; empty where it may have none."""
-    found: set[str] = set()
+    stems: set[str] = set()
     for branch in _branches(pattern):
         words = _always_in(branch) or _among(branch)
         if not words:
             return frozenset()
-        found |= words
-    return frozenset(found)
+        stems |= words
+    return frozenset(stems)
 
 
 def _among(branch: str) -> frozenset[str]:
     """Stems of all words of a part of a pattern, if each of its alternatives has one."""
-    found: set[str] = set()
+    stems: set[str] = set()
     for part in _COMMON_GROUP.sub("", _LOOKS_AROUND.sub("", branch)).replace("\\b", " ").split("|"):
         words = [word for word in _WORDS.findall(part) if len(word) > 1 and word not in _EVERYWHERE]
         if not words and APOSTROPHE not in part:
             return frozenset()
-        found.update(map(lexicon.stem, words) if words else APOSTROPHE)
-    return frozenset(found)
+        stems.update(map(lexicon.stem, words) if words else APOSTROPHE)
+    return frozenset(stems)
 
 
 _PIECE = re.compile(r"\\b|\\.|\[\^?\]?[^\]]*\]|.", re.DOTALL)
@@ -105,14 +105,14 @@ _WHOLE_WORD = re.compile(r"(?<![a-z\0'?*+}])[a-z]{2,}(?:s\?)?(?![a-z\0'?*+{])")
 
 def _branches(pattern: str) -> list[str]:
     """The alternatives of a pattern, those in its groups apart."""
-    found, depth = [""], 0
+    branches, depth = [""], 0
     for piece in _PIECE.findall(pattern):
         depth += (piece == "(") - (piece == ")")
         if piece == "|" and not depth:
-            found.append("")
+            branches.append("")
         else:
-            found[-1] += piece
-    return found
+            branches[-1] += piece
+    return branches
 
 
 def _always_in(branch: str) -> frozenset[str]:

@@ -28,7 +28,7 @@ _READ = 4_096
 
 
 @lru_cache(_READ)
-def said(text: str) -> tuple[Sentence, ...]:
+def read_all(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text, as they are compared."""
     return tuple(read(sentence) for sentence in sentences(text))
 
@@ -155,10 +155,10 @@ def _is_definite(side: str) -> bool:
 def covers(one: str, other: str) -> bool:
     """Whether a text says all that another says: each of its sentences."""
     mine: dict[Hashable, list[Sentence]] = defaultdict(list)
-    for sentence in said(one):
+    for sentence in read_all(one):
         for each in blocks(sentence):
             mine[each].append(sentence)
-    return all(any(same(each, theirs) for each in _near(theirs, mine)) for theirs in said(other))
+    return all(any(same(each, theirs) for each in _near(theirs, mine)) for theirs in read_all(other))
 
 
 _ALIKE = 8
@@ -179,8 +179,8 @@ def _blocks(text: str) -> tuple[Hashable, ...]:
 def _near(sentence: Sentence, holding: Mapping[Hashable, list[T]]) -> list[T]:
     """What shares a block with a sentence, the rarest blocks first."""
     shared = sorted((holding[each] for each in blocks(sentence) if each in holding), key=len)
-    found = {id(each): each for held in shared for each in held[-_ALIKE:]}
-    return list(found.values())[:_ALIKE]
+    matches = {id(each): each for held in shared for each in held[-_ALIKE:]}
+    return list(matches.values())[:_ALIKE]
 
 
 def joined(texts: Sequence[str]) -> list[list[int]]:
@@ -188,13 +188,13 @@ def joined(texts: Sequence[str]) -> list[list[int]]:
     groups: list[list[int]] = []
     holding: dict[Hashable, list[list[int]]] = defaultdict(list)
     for at, text in enumerate(texts):
-        near = _near(said(text)[0], holding) if said(text) else []
+        near = _near(read_all(text)[0], holding) if read_all(text) else []
         group = next((group for group in near if covers(texts[group[0]], text)), None)
         if group is not None:
             group.append(at)
             continue
         groups.append([at])
-        for each in {each for sentence in said(text) for each in blocks(sentence)}:
+        for each in {each for sentence in read_all(text) for each in blocks(sentence)}:
             holding[each].append(groups[-1])
     return groups
 

@@ -23,25 +23,25 @@ def segments(text: str) -> list[str]:
     for end in range(1, len(text) + 1):
         begins = range(max(0, end - _longest()), end)
         best.append(min((best[begin][0] + _cost(text[begin:end]), begin) for begin in begins))
-    found: list[str] = []
+    words: list[str] = []
     end = len(text)
     while end:
-        found.append(text[best[end][1] : end])
+        words.append(text[best[end][1] : end])
         end = best[end][1]
-    return _with_names(_joined(found[::-1]))
+    return _with_names(_joined(words[::-1]))
 
 
 def _joined(words: list[str]) -> list[str]:
     """With characters in a row that are in no list as one word: a name, or a rare word."""
-    found: list[str] = []
+    joined: list[str] = []
     rare = False
     for word in words:
         was, rare = rare, len(word) == 1 and word not in _own() and "\u4e00" <= word <= "\u9fff"
         if was and rare:
-            found[-1] += word
+            joined[-1] += word
         else:
-            found.append(word)
-    return found
+            joined.append(word)
+    return joined
 
 
 def class_of(word: str) -> str:
@@ -85,13 +85,13 @@ def _longest() -> int:
 
 def _with_names(words: list[str]) -> list[str]:
     """With names of two characters as one word: a surname behind 小, 老, 阿 or before a title."""
-    found: list[str] = []
+    named: list[str] = []
     for word in words:
-        if found and len(found[-1]) == len(word) == 1 and _is_name(found[-1], word):
-            found[-1] += word
+        if named and len(named[-1]) == len(word) == 1 and _is_name(named[-1], word):
+            named[-1] += word
         else:
-            found.append(word)
-    return found
+            named.append(word)
+    return named
 
 
 def _is_name(one: str, two: str) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from memctl.judgement import lexicon
 from memctl.judgement.alignment import Pair
 from memctl.judgement.claims import names_something
-from memctl.judgement.relations import among, is_chinese, says_little
 from memctl.judgement.segmentation import class_of
+from memctl.judgement.word_class import among, is_chinese, says_little
 from memctl.judgement.wording import NAME, PRONOUN, QUANTITY, TIMES, WORD, Sentence, Word
 
 FIRST = frozenset("i me my mine myself we our us user 我 我们 用户 本人 咱 咱们 自己".split())
@@ -146,6 +146,12 @@ def person(sentence: Sentence) -> str:
     """The one person that a subject names by a pronoun alone; empty where it names another, or none."""
     words = [word for word in sentence.words if word.subject and word.kind in (PRONOUN, WORD, NAME)]
     return "" if len(words) != 1 or words[0].kind != PRONOUN else _one_person(words[0].key)
+
+
+def share_person(pair: Pair) -> bool:
+    """Whether both claims have one person as their subject."""
+    persons = {person(pair.one), person(pair.other)}
+    return len(persons) == 1 and persons != {""}
 
 
 def _one_person(pronoun: str) -> str:

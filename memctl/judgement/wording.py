@@ -95,18 +95,14 @@ class Sentence:
     def flags(self) -> frozenset[str]:
         """Names of the lists in `FLAGS` of which it, or the whole that it is of, has a word."""
         texts = {text for word in self.whole or self.words for text in (word.plain, word.stem)}
-        return _shared(frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name))))
+        return lexicon.interned(
+            frozenset(name for name in FLAGS if not texts.isdisjoint(lexicon.words(self.language, name)))
+        )
 
     def has(self, name: str) -> bool:
         """Whether it has a flag; keeps nothing, for the many sentences of which only one is looked at."""
         listed = lexicon.words(self.language, name)
         return any(word.plain in listed or word.stem in listed for word in self.whole or self.words)
-
-
-@lru_cache(64)
-def _shared(names: frozenset[str]) -> frozenset[str]:
-    """One of the equal sets for all of them: most sentences have none of the words."""
-    return names
 
 
 FLAGS = ("only", "all", "past", "partial", "conditional", "then")
@@ -124,10 +120,10 @@ def read(sentence: str, aliases: frozenset[str] = frozenset()) -> Sentence:
     Args:
         aliases: names, in lower case, that stand for the user.
     """
-    found = _read(sentence)
+    worded = _read(sentence)
     if sentence.isascii() and not any(map(sentence.lower().__contains__, aliases)):
-        return found
-    return replace(found, words=tuple(_own(word, aliases) for word in found.words))
+        return worded
+    return replace(worded, words=tuple(_own(word, aliases) for word in worded.words))
 
 
 @lru_cache(_READ)
@@ -171,24 +167,24 @@ _TOKEN = re.compile(rf"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+
 
 
 def _english(text: str, held: list[Quantity]) -> list[Word]:
-    found: list[Word] = []
+    words: list[Word] = []
     before, verb, articles = "", False, lexicon.words("en", "articles")
     text = _BEFORE_TIME.sub(_without_preposition(held), text) if held else text
     loud = text.isupper()
     for number, match in enumerate(_TOKEN.finditer(text)):
-        given = match[0]
+        token = match[0]
         if match.lastgroup:
-            measured = _measured(held[ord(given) - PLACE], not verb)
-            found.append(_identifier(measured) if _is_number_of(measured, before) else measured)
+            measured = _measured(held[ord(token) - PLACE], not verb)
+            words.append(_identifier(measured) if _is_number_of(measured, before) else measured)
             before = ""
             continue
-        word = given.lower()
+        word = token.lower()
         if not verb and number > 0 and before not in _DETERMINERS:
             verb = word in ("not", "never") or (_is_verb(word, before) and not _COPULA.match(text, match.end()))
         before = word
-        if word not in articles or (given == "A" and number > 0):
-            found.append(_word(given, word, number == 0, not verb, loud))
-    return _with_particle(found if verb else _from_verb(found))
+        if word not in articles or (token == "A" and number > 0):
+            words.append(_word(token, word, number == 0, not verb, loud))
+    return _with_particle(words if verb else _from_verb(words))
 
 
 def _from_verb(words: list[Word]) -> list[Word]:
@@ -258,22 +254,22 @@ def _is_verb(word: str, before: str) -> bool:
 
 
 @lru_cache(_WORDS_KEPT)
-def _word(given: str, word: str, first: bool, subject: bool, loud: bool = False) -> Word:
-    acronym = given.isupper() and len(given) > 1 and not loud
+def _word(token: str, word: str, first: bool, subject: bool, loud: bool = False) -> Word:
+    acronym = token.isupper() and len(token) > 1 and not loud
     for kind in CLASSES:
         if word in lexicon.words("en", f"{kind}s") and not (acronym and kind == PRONOUN):
-            return Word(word, lexicon.stem(word), "", given, kind, subject)
+            return Word(word, lexicon.stem(word), "", token, kind, subject)
     if acronym or not word.replace("'", "").isalpha():
-        shown = given if acronym else word
-        return Word(shown, shown, "", given, NAME, subject)
+        shown = token if acronym else word
+        return Word(shown, shown, "", token, NAME, subject)
     stem, mark = lexicon.base(word)
     lemma = lexicon.lemma(word.removesuffix("'s"), mark)
-    name = not (first or loud) and given[:1].isupper()
+    name = not (first or loud) and token[:1].isupper()
     known = lexicon.synonyms()
     key = known.get(word) or known.get(lemma, lemma)
     if mark == "s" and word in known and lemma not in known and word not in lexicon.verbs():
         mark = ""  # docs, Postgres: no plural
-    return Word(key, stem, mark, given, NAME if name else WORD, subject)
+    return Word(key, stem, mark, token, NAME if name else WORD, subject)
 
 
 # Chinese
@@ -284,17 +280,17 @@ _CHINESE_TOKEN = re.compile(
 
 
 def _chinese(text: str, held: list[Quantity]) -> list[Word]:
-    found: list[Word] = []
+    words: list[Word] = []
     for match in _CHINESE_TOKEN.finditer(text):
         if match["place"]:
-            found.append(_measured(held[ord(match[0]) - PLACE]))
+            words.append(_measured(held[ord(match[0]) - PLACE]))
         elif match["latin"]:
-            found.append(_word(match[0], match[0].lower(), True, False, True))
+            words.append(_word(match[0], match[0].lower(), True, False, True))
         else:
-            found += [_chinese_word(word) for word in segments(match[0])]
-    verb = next((at for at, word in enumerate(found) if _begins_predicate(word, at, found)), len(found) - 1)
-    found = [replace(word, subject=at < verb) for at, word in enumerate(found)]
-    return _with_verb([word for word in found if word.text not in lexicon.words("zh", "articles")])
+            words += [_chinese_word(word) for word in segments(match[0])]
+    verb = next((at for at, word in enumerate(words) if _begins_predicate(word, at, words)), len(words) - 1)
+    words = [replace(word, subject=at < verb) for at, word in enumerate(words)]
+    return _with_verb([word for word in words if word.text not in lexicon.words("zh", "articles")])
 
 
 def _with_verb(words: list[Word]) -> list[Word]:

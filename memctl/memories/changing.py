@@ -90,10 +90,10 @@ class Changing:
         now = now or times.utc_now()
         reason = sensitive.guarded(reason, sensitive.unattended(self._engine.settings.secrets))
         self._engine.refresh()
-        given = [each for each in ids if self._engine.search.message(each)]
-        wanted = [self._engine.full_id(each) for each in ids if each not in given]
-        repeating = self.messages_containing(ids, now=now) if messages else []
-        Sessions(self._engine).drop_messages([*given, *repeating], now)
+        message_ids = [each for each in ids if self._engine.search.message(each)]
+        wanted = [self._engine.full_id(each) for each in ids if each not in message_ids]
+        repeating = self.messages_containing(ids, now=now) if message_ids else []
+        Sessions(self._engine).drop_messages([*message_ids, *repeating], now)
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
             named = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
@@ -105,11 +105,13 @@ class Changing:
             left = [cut for m in same if m not in named and (cut := derived.without(m, named))]
             kept = {memory.memory_id for memory in left}
             same = [memory for memory in same if memory.memory_id not in kept]
-            made = [m for m in derived.from_messages(view, given, now) if derived.is_about(m, about)]
+            made = [m for m in derived.from_messages(view, message_ids, now) if derived.is_about(m, about)]
             once = {memory.memory_id: memory for memory in (*named, *same, *made)}
             gone = list(once.values())
             moving = to_trash("forget", view, gone, reason, now)
-            return replace(moving, puts=(*moving.puts, *left), lines=view.deletions([*given, *repeating], now)), gone
+            return replace(
+                moving, puts=(*moving.puts, *left), lines=view.deletions([*message_ids, *repeating], now)
+            ), gone
 
         return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
 
@@ -118,11 +120,11 @@ class Changing:
         self._engine.refresh()
         view, now = self._engine.view(), now or times.utc_now()
         saying: list[str] = []
-        for given in ids:
-            if self._engine.search.message(given):
-                saying += derived.echoes(view, given, now)
+        for reference in ids:
+            if self._engine.search.message(reference):
+                saying += derived.echoes(view, reference, now)
             else:
-                saying += derived.sources(view, view.need(self._engine.full_id(given)), self._engine.user, now)
+                saying += derived.sources(view, view.need(self._engine.full_id(reference)), self._engine.user, now)
         return [*dict.fromkeys(each for each in saying if each not in ids)]
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
@@ -131,22 +133,22 @@ class Changing:
         self._engine.refresh()
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
-            steps = [self._restore_one(view, given, now) for given in dict.fromkeys(ids)]
+            steps = [self._restore_one(view, reference, now) for reference in dict.fromkeys(ids)]
             back = [memory for memory, _ in steps]
             return Change("restore", tuple(back), texts=tuple(edit for _, edits in steps for edit in edits)), back
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
-    def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[TextEdit]]:
-        given = self._engine.trashed_id(given)
-        if given in view.tombstones:
+    def _restore_one(self, view: View, reference: str, now: datetime) -> tuple[Memory, list[TextEdit]]:
+        reference = self._engine.trashed_id(reference)
+        if reference in view.tombstones:
             hint = "It was purged and cannot be restored; only its id is left."
-            raise NotFoundError(f"no memory {given!r}", hint=hint)
-        in_trash = view.read(trash.name_of(given))
-        if in_trash is not None and view.get(given) is None:
-            trashed = trash.read_trashed(in_trash, trash.name_of(given))
+            raise NotFoundError(f"no memory {reference!r}", hint=hint)
+        in_trash = view.read(trash.name_of(reference))
+        if in_trash is not None and view.get(reference) is None:
+            trashed = trash.read_trashed(in_trash, trash.name_of(reference))
             return trash.from_trash(trashed, in_trash, view.read)
-        memory = view.need(self._engine.full_id(given))
+        memory = view.need(self._engine.full_id(reference))
         if memory.status != ARCHIVED:
             raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
         return policies.restored(memory, now), []

@@ -23,7 +23,7 @@ DRY_RUN = "dry run: nothing was changed"
 
 def open_json(conflicts: OpenConflicts) -> dict[str, Any]:
     return {
-        "conflicts": [_contradiction_json(each) for each in conflicts.found],
+        "conflicts": [_contradiction_json(each) for each in conflicts.pairs],
         "noted": list(conflicts.noted),
         "messages": [_message_json(each) for each in conflicts.messages],
         "notes": list(conflicts.notes),
@@ -47,7 +47,7 @@ def _message_json(message: Differing) -> dict[str, Any]:
 
 def open_page(conflicts: OpenConflicts) -> Iterator[str]:
     """The open conflicts, and the commands that resolve them."""
-    for each in conflicts.found:
+    for each in conflicts.pairs:
         yield f"{each.kind} {each.score:.2f}  {plain.one_line('; '.join(each.evidence), LINE_WIDTH)}"
         for memory in (each.first, each.second):
             yield f"  {memory.memory_id}  {plain.day(memory.when)}  {_marks(memory)}{_text(memory)}"
@@ -61,18 +61,18 @@ def open_page(conflicts: OpenConflicts) -> Iterator[str]:
 
 
 def _next_steps(conflicts: OpenConflicts) -> Iterator[str]:
-    total = len(conflicts.found) + len(conflicts.noted) + len(conflicts.messages)
+    total = len(conflicts.pairs) + len(conflicts.noted) + len(conflicts.messages)
     if not total:
         yield "no conflicts"
         return
     yield f"{plain.counted(total, 'conflict')}; nothing was changed"
-    own = [each for each in conflicts.found if not any("/" in name for name in each.ids)]
+    own = [each for each in conflicts.pairs if not any("/" in name for name in each.ids)]
     merges = [entry for entry in conflicts.noted if entry.get("type") == "merge"]
     if own or len(conflicts.noted) > len(merges):
         with_keys = own and all(each.first.key or each.second.key for each in own)  # these have one value at a time
         choices = "--keep ID, or --both --until TIME" if with_keys else "--keep ID, --merge TEXT or --both"
         yield f"resolve one with `memctl conflicts resolve ID ID` and {choices}"
-    if len(own) < len(conflicts.found):
+    if len(own) < len(conflicts.pairs):
         yield "the memories of another user are read-only: correct your own with `memctl edit`, or ask the other user"
     if merges:
         yield "resolve a merge conflict with `memctl conflicts resolve ID` and --ours, --theirs or --text TEXT"

@@ -42,7 +42,7 @@ class Traces(Signs):
         yield from _drafts(self)
         yield from _displaced(self)
         yield from _lines(self)
-        yield from _said(self, gone)
+        yield from _messages(self, gone)
 
     def read(self, path: Path) -> bytes:
         return opening.read(path) or b""
@@ -144,7 +144,7 @@ def _lines_of(path: str, bare: Erasure, traces: Traces) -> Iterator[str]:
 # Transcripts
 
 
-def _said(traces: Traces, gone: Sequence[Memory]) -> Iterator[str]:
+def _messages(traces: Traces, gone: Sequence[Memory]) -> Iterator[str]:
     """Transcript lines of the messages that mention the memories, and their attachments.
 
     If the messages of a memory are unknown, all messages of its session count as its sources.

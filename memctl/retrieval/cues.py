@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from functools import cache
 
+from memctl.core.text.patterns import compiled
 from memctl.core.text.terms import terms
 
 USER, ASSISTANT = ("user", "human"), ("assistant", "ai", "agent", "bot")
@@ -85,20 +84,15 @@ class Cues:
         return self.span is not None and self.span[1] <= now.timestamp()
 
 
-@cache
-def _pattern(cues: str) -> re.Pattern[str]:
-    return re.compile(cues, re.IGNORECASE)
-
-
 def asks_for_advice(question: str) -> bool:
     """Whether a question asks for advice, ideas or a choice."""
     plain = question.replace("’", "'")
-    return _pattern(_REQUEST).search(plain) is not None and _pattern(_REPORTED).search(plain) is None
+    return compiled(_REQUEST).search(plain) is not None and compiled(_REPORTED).search(plain) is None
 
 
 def subject(question: str) -> str:
     """A request without the words that only ask for something; empty if the question is no request."""
-    return _pattern(_ASKING).sub(" ", question.replace("’", "'")).strip() if asks_for_advice(question) else ""
+    return compiled(_ASKING).sub(" ", question.replace("’", "'")).strip() if asks_for_advice(question) else ""
 
 
 def cues_in(question: str, speakers: Collection[str], now: datetime) -> Cues:
@@ -117,9 +111,9 @@ def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:
     side."""
     users, assistants = speakers.intersection(USER), speakers.intersection(ASSISTANT)
     if users and assistants:
-        if _pattern(_SAID_BY_ASSISTANT).search(question):
+        if compiled(_SAID_BY_ASSISTANT).search(question):
             return assistants
-        return users if _pattern(_ABOUT_ME).search(question) else frozenset()
+        return users if compiled(_ABOUT_ME).search(question) else frozenset()
     words = set(terms(question))
     named = [speaker for speaker in speakers if any(_in(part, words) for part in speaker.split())]
     return frozenset(named) if len(named) == 1 and len(speakers) > 1 else frozenset()
@@ -132,7 +126,7 @@ def _in(name: str, words: Collection[str]) -> bool:
 
 def _time(question: str, now: datetime) -> tuple[float, float] | None:
     """The span of days in a question, in seconds of UTC; a quick check sorts out most questions, which have none."""
-    if not _pattern(_TIMELY).search(question):
+    if not compiled(_TIMELY).search(question):
         return None
     from memctl.core import dates
 

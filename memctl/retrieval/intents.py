@@ -5,12 +5,12 @@ The forms are grammatical, for English and Chinese; in any other language the in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
 from memctl.core.text.language import has_chinese
+from memctl.core.text.patterns import compiled
 from memctl.core.text.sentences import sentences
 
 ASK, DECIDE, REFLECT = "ask", "decide", "reflect"
@@ -221,12 +221,6 @@ _MARKS = str.maketrans(dict.fromkeys(',.;:!?()"', " "))
 
 
 @cache
-def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is first used."""
-    return re.compile(text)
-
-
-@cache
 def _parts(words: str, lead: str) -> Sequence[str]:
     return [lead + word for word in words.split("|")]
 
@@ -249,8 +243,8 @@ def _cue(form: Form, text: str, words: str, lead: str) -> str:
         return ""
     if not form.pattern:
         return cue.strip()
-    match = _pattern(form.pattern).search(text)
-    if match is None or (form.before and _pattern(form.before).search(text, 0, match.end())):
+    match = compiled(form.pattern, 0).search(text)
+    if match is None or (form.before and compiled(form.before, 0).search(text, 0, match.end())):
         return ""
     return match[0].strip()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from memctl.core.text.patterns import compiled
 from memctl.core.text.stopwords import is_stop
 from memctl.core.text.terms import terms
 
@@ -47,11 +48,6 @@ _CLAUSE = r"[.!?;,:\n。！？；，：]+|\s(?:and|but|while|whereas)\s"
 _ENDS_IN_ER = r"(?!(?:after|never|over|under|her|other|another|either|whether|ever|later|for|or|nor|before|remember)\b)[\w-]{1,30}(?:er|or|ist|ian|man|woman|ant|nurse|coach|chef)"
 
 
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
-
-
 @dataclass(frozen=True)
 class Subject:
     """Whom a question is about.
@@ -80,10 +76,10 @@ def subject_of(question: str) -> Subject:
     text = " ".join(question.replace("’", "'").split())
     if not text or len(text) > _LONGEST_QUESTION:
         return Subject()
-    if match := _pattern(_WHO).search(text):
+    if match := compiled(_WHO).search(text):
         return Subject(name=next(filter(None, match.groups())))
-    own = _pattern(_OWN_EN).search(text) or _pattern(_OWN_ZH).search(text)
-    if not own or _pattern(_ANOTHER).search(text) or _pattern(_MORE).search(text):
+    own = compiled(_OWN_EN).search(text) or compiled(_OWN_ZH).search(text)
+    if not own or compiled(_ANOTHER).search(text) or compiled(_MORE).search(text):
         return Subject()
     return Subject(own=True, words=frozenset(term for term in terms(text) if not is_stop(term)))
 
@@ -91,10 +87,10 @@ def subject_of(question: str) -> Subject:
 def _is_of_another(text: str, words: frozenset[str]) -> bool:
     """Whether what a text says of the words, in all clauses that have one of them, is said of somebody else. A clause
     without a subject has that of the one before."""
-    if not _pattern(_ANOTHER).search(text):
+    if not compiled(_ANOTHER).search(text):
         return False
     another, seen = False, []
-    for clause in filter(str.strip, _pattern(_CLAUSE).split(text.replace("’", "'"))):
+    for clause in filter(str.strip, compiled(_CLAUSE).split(text.replace("’", "'"))):
         another = _begins_with_another(clause) or (another and not _begins_with_own(clause))
         seen.append((bool(words.intersection(terms(clause))), another))
     near = [is_other for has_word, is_other in seen if has_word] or [is_other for _, is_other in seen[:1]]
@@ -103,12 +99,12 @@ def _is_of_another(text: str, words: frozenset[str]) -> bool:
 
 def _begins_with_another(clause: str) -> bool:
     form = rf"^\W*(?:(?:and|but|also|so|then|because|on|in|at|every|since|now) ?(?:\w+ )?){{0,2}}?(?:my|our|his|her|their|the|\w+'s) (?:[\w-]+ ){{0,2}}?{_KIN}\b(?!')|^\W*\w{{0,4}}?(?:我|我们|他|她|用户)?的?{_KIN_ZH}"
-    return _pattern(form).search(clause) is not None
+    return compiled(form).search(clause) is not None
 
 
 def _begins_with_own(clause: str) -> bool:
     return (
-        _pattern(r"^\W*(?:\w+ ){0,3}?(?:i|i'\w+|we|we'\w+|my|our|user)\b|^[^我]{0,6}(?:我|用户)").search(clause)
+        compiled(r"^\W*(?:\w+ ){0,3}?(?:i|i'\w+|we|we'\w+|my|our|user)\b|^[^我]{0,6}(?:我|用户)").search(clause)
         is not None
     )
 
@@ -121,4 +117,4 @@ def introduces(text: str, name: str) -> bool:
         rf"\b(?:{_KIN}|{_ENDS_IN_ER})(?:'s name is| is called| is named| is| was| called| named|,)? {named}(?!\w)",
         rf"(?:叫做?|名叫|姓名是){named}|{named}(?:是|，)|{_KIN_ZH}(?:是|，)?{named}|[师员长生]{named}",
     )
-    return any(_pattern(form).search(text.replace("’", "'")) for form in forms)
+    return any(compiled(form).search(text.replace("’", "'")) for form in forms)

@@ -11,8 +11,8 @@ from memctl.core import kept, times
 from memctl.core.recalled import without_recalled
 from memctl.core.session import EVICTED, Session, digest
 from memctl.errors import UsageError
-from memctl.sessions.state import messages_of, with_messages
-from memctl.sessions.stored import MAIN, StoredSessions, identified, new_ids
+from memctl.sessions.state import identified, messages_of, new_ids, with_messages
+from memctl.sessions.stored import MAIN, StoredSessions
 
 if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
     from memctl.core.limits import Limits
@@ -94,7 +94,7 @@ class Compacting(StoredSessions):
         drafts, notes = self._model_summary(session_id, messages, policy, limits) if use_model else ({}, ())
 
         def decide(session: Session) -> tuple[Session, Compacted]:
-            session = self._started(session, now)
+            session = self._recording.started(session, now)
             before = identified(kept.with_derived_ids(messages_of(session), session.session_id))
             compacted = self._compacted(session.session_id, before, policy, limits, self._summarizing(drafts))
             if compacted.messages == before:

@@ -17,8 +17,8 @@ from memctl.core import kept, times
 from memctl.core.sensitive import MASK, REFUSE, guarded
 from memctl.core.session import Session
 from memctl.errors import UsageError
-from memctl.sessions.state import messages_of, run_of, with_messages
-from memctl.sessions.stored import identified
+from memctl.sessions.recording import Recording
+from memctl.sessions.state import identified, messages_of, run_of, with_messages
 
 if TYPE_CHECKING:  # imported here, threads and the rules of windows would slow down the start of every command
     from memctl.background import Worker
@@ -40,6 +40,7 @@ class Conversation:
         self, engine: Engine, sessions: Sessions, session_id: str, *, background: bool = False, keep: bool = True
     ) -> None:
         self._engine, self._sessions, self._storage = engine, sessions, engine.storage.sessions
+        self._recording = Recording(engine)
         self.session_id, self.background, self.keep = session_id, background, keep
         self._worker: Worker[Any] | None = None
 
@@ -84,16 +85,16 @@ class Conversation:
         recorded = keep and self.keep and not self._engine.conversations.is_paused(self.session_id)
 
         def decide(session: Session) -> tuple[Session, list[Message]]:
-            session = self._sessions._started(session, now, durable=recorded)
+            session = self._recording.started(session, now, durable=recorded)
             earlier = kept.with_derived_ids(messages_of(session), self.session_id)
-            ids = self._sessions._sent_again(session, new) if recorded else []
+            ids = self._recording.sent_again(session, new) if recorded else []
             again = [message.with_note(id=message_id) for message_id, message in zip(ids, new, strict=False)]
             messages = identified([*earlier, *again, *new[len(again) :]])
             added = [
                 each if recorded and not confirms_forgetting(each, messages) else each.with_note(recorded=False)
                 for each in messages[len(earlier) :]
             ]
-            self._sessions._record(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
+            self._recording.record(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
             window = [*messages[: len(earlier)], *added]
             return with_messages(session, window), window
 

@@ -139,10 +139,10 @@ def _following(messages: Sequence[Message], at: int, text: str) -> Sequence[Mess
     return list(takewhile(lambda message: message.role != USER, later)) if QUESTION.search(text) else later
 
 
-def _arguments(given: Any) -> str:
-    if not isinstance(given, Mapping):
-        return str(given)
-    return ", ".join(f"{name}={value}" for name, value in given.items())
+def _arguments(arguments: Any) -> str:
+    if not isinstance(arguments, Mapping):
+        return str(arguments)
+    return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
 
 def _summary(messages: Sequence[Message], language: str) -> str:

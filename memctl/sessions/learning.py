@@ -113,7 +113,7 @@ class Learning(StoredSessions):
             return Learned(name, session_id)
         if not queued.own:
             return Learned(name, session_id, notes=(_NOT_OWN.format(session_id),))
-        self.import_queued(queued, now)
+        self._recording.import_queued(queued, now)
         self._engine.refresh()
         if self._engine.view().imported(name):
             self._storage.dequeue(session_id, name)

@@ -13,9 +13,10 @@ from memctl.core.names import check_session_id
 from memctl.core.session import Session
 from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError, NotFoundError
 from memctl.sessions.compacting import Compacting
+from memctl.sessions.components import ComponentStates
 from memctl.sessions.learning import Learned, Learning
-from memctl.sessions.state import MEMORY, in_run, is_needed, messages_of, with_messages
-from memctl.sessions.stored import MAIN, identified
+from memctl.sessions.state import MEMORY, identified, in_run, is_needed, messages_of, with_messages
+from memctl.sessions.stored import MAIN
 
 if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
     from memctl.sessions.compaction_rules import Compacted
@@ -50,7 +51,7 @@ class Flushed:
     notes: tuple[str, ...] = ()
 
 
-class Sessions(Compacting, Learning):
+class Sessions(Compacting, Learning, ComponentStates):
     """Sessions: `store.sessions`."""
 
     def end(
@@ -84,7 +85,7 @@ class Sessions(Compacting, Learning):
             stored = self._storage.load_if_exists(session_id)
             if stored is None or (reason == IDLE and not self._is_idle(stored, now)):
                 return Ended(session_id, kept=stored is not None)
-            session = self._started(self._without_queued(stored), now)
+            session = self._recording.started(self._without_queued(stored), now)
             messages = identified(rules.with_derived_ids(messages_of(session), session_id))
             recorded = spoken([message for message in messages if not message.is_unrecorded])
             enough = len(recorded) >= self._engine.settings.session_least_messages

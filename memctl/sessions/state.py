@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl.core.session import Session
@@ -118,3 +119,14 @@ def is_needed(session: Session) -> bool:
     state = session.components.get(memory)
     more = set(state) - {"messages"} if isinstance(state, Mapping) else set()
     return bool(set(session.components) - {memory, OWN} or more or session.extra)
+
+
+def new_ids() -> Iterator[str]:
+    while True:
+        yield f"msg_{secrets.token_hex(8)}"
+
+
+def identified(messages: Sequence[Message]) -> tuple[Message, ...]:
+    from memctl.core import messages as rules
+
+    return rules.identified(messages, new_ids())

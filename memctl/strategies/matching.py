@@ -62,11 +62,11 @@ def by_trust(strategy: Strategy) -> tuple[Any, ...]:
     return (-memory.confidence, -memory.access_count, memory.memory_id)
 
 
-def proposed(given: Match, failed: Failure) -> Applied:
+def proposed(match: Match, failed: Failure) -> Applied:
     """The failed call's arguments with a strategy applied."""
-    fixes = given.strategy.fixes
+    fixes = match.strategy.fixes
     names = named_in(failed.message, [fix.path[-1] for fix in fixes])
-    return applied(fixes, failed.arguments, failed.context, names=names, known=given.tool)
+    return applied(fixes, failed.arguments, failed.context, names=names, known=match.tool)
 
 
 # Before a call

@@ -55,7 +55,7 @@ def prepared(failed: Failure, arguments: Mapping[str, Any], explanations: Mappin
 
 
 def recorded(
-    view: View, given: Fixed, categories: Sequence[str], now: datetime, same_change: Sequence[Memory] = ()
+    view: View, fixed: Fixed, categories: Sequence[str], now: datetime, same_change: Sequence[Memory] = ()
 ) -> tuple[Change, Recorded]:
     """The change that adds a strategy, or counts a mention of a known one.
 
@@ -65,17 +65,17 @@ def recorded(
     Raises:
         UsageError: the arguments give no fix pattern.
     """
-    failed, language = given.failed, _language(view, given, now)
-    new = check(records.record(failed, given.pattern, view.new_id(now), language, now), categories)
+    failed, language = fixed.failed, _language(view, fixed, now)
+    new = check(records.record(failed, fixed.pattern, view.new_id(now), language, now), categories)
     fresh = records.read(new)
     if fresh is None:
         raise UsageError("the arguments give no fix pattern")
-    body = records.detail(failed, given.arguments, fresh.fixes, given.explanations, language)
+    body = records.detail(failed, fixed.arguments, fresh.fixes, fixed.explanations, language)
     near = [strategy for memory in reversed(same_change) if (strategy := records.read(memory))]
     near += tagged(view, now, *records.tags(failed.tool, failed.error_type)).values()
     known = next((strategy for strategy in near if strategy.identity == fresh.identity), None)
     if known:
-        again = records.again(known, given.pattern, now)
+        again = records.again(known, fixed.pattern, now)
         return Change("strategy record", (again,)), Recorded(MENTIONED, again, body)
     path = reflections.path_for(new.memory_id)
     linked = replace(new, summary_md_ref=path)
@@ -83,10 +83,10 @@ def recorded(
     return Change("strategy record", (linked,), texts=(edit,)), Recorded(ADDED, linked, body)
 
 
-def _language(view: View, given: Fixed, now: datetime) -> str:
+def _language(view: View, fixed: Fixed, now: datetime) -> str:
     """The language of a strategy: Chinese if the message or explanations are, else that of the latest strategies."""
-    if language_of(given.failed.message, *given.explanations.values()) == "zh":
+    if language_of(fixed.failed.message, *fixed.explanations.values()) == "zh":
         return "zh"
     others = [*view.matching(Filters(kinds=(records.KIND,), tags=(records.TAG,)), now)]
     last = [strategy for memory in others[-_LAST:] if (strategy := records.read(memory))]
-    return records.language_of_most(last) if last else language_of(str(plain(given.failed.arguments)))
+    return records.language_of_most(last) if last else language_of(str(plain(fixed.failed.arguments)))

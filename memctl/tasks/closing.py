@@ -123,8 +123,8 @@ class Closing:
         records: list[Recorded] = []
         for failed, fixed in corrected_steps(task):
             with suppress(MemctlError):  # no usable tool name, or no pattern in the arguments
-                given = prepared(_failure(failed), plain(fixed.args), {})
-                change, one = recorded(view, given, self._engine.settings.categories, now, [*puts.values()])
+                fix = prepared(_failure(failed), plain(fixed.args), {})
+                change, one = recorded(view, fix, self._engine.settings.categories, now, [*puts.values()])
                 puts |= {memory.memory_id: memory for memory in change.puts}
                 texts += change.texts
                 records.append(one)

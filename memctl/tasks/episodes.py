@@ -233,9 +233,9 @@ def explanation(answer: Mapping[str, Any], source: str) -> Explanation:
     return Explanation(approach, tuple(lessons))
 
 
-def with_explanation(task: Task, given: Explanation) -> Task:
+def with_explanation(task: Task, explanation: Explanation) -> Task:
     """The task, completed with a model's explanation."""
-    return replace(task, approach=task.approach or given.approach, lessons=task.lessons or given.lessons)
+    return replace(task, approach=task.approach or explanation.approach, lessons=task.lessons or explanation.lessons)
 
 
 def waiting_for_model(episode: Memory, names: Sequence[str]) -> Memory:
@@ -247,12 +247,12 @@ def is_waiting(memory: Memory) -> bool:
     return memory.kind == kinds.EPISODE and memory.source == SOURCE and bool(memory.metadata.get(UNEXPLAINED))
 
 
-def explained(episode: Memory, given: Explanation | None) -> Memory:
+def explained(episode: Memory, explanation: Explanation | None) -> Memory:
     """The episode with a model's explanation, and no longer marked as waiting."""
     about = dict(episode.metadata)
     wanted = about.pop(UNEXPLAINED, ())
-    if given and "approach" in wanted:
-        about["approach"] = given.approach
-    if given and "lessons" in wanted and given.lessons:
-        about["lessons"] = list(dict.fromkeys((*given.lessons, *about.get("lessons", ()))))
+    if explanation and "approach" in wanted:
+        about["approach"] = explanation.approach
+    if explanation and "lessons" in wanted and explanation.lessons:
+        about["lessons"] = list(dict.fromkeys((*explanation.lessons, *about.get("lessons", ()))))
     return replace(episode, metadata=about)

@@ -105,13 +105,13 @@ def _gone(request: PageRequest, memory_id: str) -> Mapping[str, Any]:
     Raises:
         NotFoundError: there was never such a memory, or nothing of it is left.
     """
-    given = request.store.engine.trashed_id(memory_id)
-    data = request.store.engine.view().read(trash.name_of(given))
+    trashed_id = request.store.engine.trashed_id(memory_id)
+    data = request.store.engine.view().read(trash.name_of(trashed_id))
     if data is None:
         request.store.get(memory_id)  # it says what there is instead
         raise NotFoundError(f"no memory {memory_id!r}")
-    trashed = trash.read_trashed(data, given)
-    return {"gone": trashed, "memory": trashed.memory, "commands": (command("restore", given),)}
+    trashed = trash.read_trashed(data, trashed_id)
+    return {"gone": trashed, "memory": trashed.memory, "commands": (command("restore", trashed_id),)}
 
 
 def _fields(memory: Memory) -> list[tuple[str, Any]]:

@@ -81,7 +81,7 @@ def _list(request: PageRequest, name: str, most: int) -> Waiting:
 def _conflicts(request: PageRequest, most: int) -> Waiting:
     result = request.check("conflicts")
     opened: OpenConflicts = result.value or OpenConflicts()
-    standing: list[Any] = [each for each in opened.found if _stands(request, each)]
+    standing: list[Any] = [each for each in opened.pairs if _stands(request, each)]
     noted = noted_in(request.store.engine.view())
     standing += [*(each for each in opened.noted if each in noted), *opened.messages]
     return _waiting(

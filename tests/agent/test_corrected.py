@@ -101,7 +101,7 @@ def test_a_correction_of_an_unclear_memory_opens_a_conflict(store: MemoryStore) 
 
     assert texts(store, "active") == ["I take 20 mg of lisinopril every morning."]
     assert texts(store, "candidate") == ["Sorry, 10 mg, not 20."]
-    assert len(store.conflicts.open().found) == 1
+    assert len(store.conflicts.open().pairs) == 1
 
 
 @pytest.mark.parametrize(

@@ -138,10 +138,10 @@ def resolve(one: Session) -> None:
     where = one.listed("conflicts")
     one.press("This is right", where)
     one.told("Settled")
-    assert len(one.store.conflicts.open().found) == 1
+    assert len(one.store.conflicts.open().pairs) == 1
     one.press("Both are true", where)
     expect(one.page.locator(where)).to_have_count(0)
-    assert list(one.store.conflicts.open().found) == []
+    assert list(one.store.conflicts.open().pairs) == []
 
 
 def neither(one: Session) -> None:

@@ -81,7 +81,7 @@ def test_the_sample_store_holds_these_and_no_others(
     store = opener(user, create=False)
     before = tracked(store.folder.root)
 
-    assert {found.ids: found.kind for found in store.conflicts.open(now=NOW).found} == expected
+    assert {found.ids: found.kind for found in store.conflicts.open(now=NOW).pairs} == expected
     assert tracked(store.folder.root) == before
 
 
@@ -278,7 +278,7 @@ def test_dry_run_settle_undo(store: MemoryStore, how: dict[str, Any]) -> None:
     ]
     assert as_fields[0] == as_fields[1], "dry run tells what will be"
     assert all(store.get(memory.memory_id) == memory for memory in done.memories)
-    assert store.conflicts.open(now=NOW).found == ()
+    assert store.conflicts.open(now=NOW).pairs == ()
     kept = {value["memory_id"]: raw for value, raw in elements(store.folder.memory_file.read_bytes())}
     assert kept[bystander] == records[bystander]
     assert {one, other} <= kept.keys()
@@ -286,7 +286,7 @@ def test_dry_run_settle_undo(store: MemoryStore, how: dict[str, Any]) -> None:
 
     store.undo(now=NOW)
     assert tracked(store.folder.root) == before
-    assert [pair.ids for pair in store.conflicts.open(now=NOW).found] == [(one, other)]
+    assert [pair.ids for pair in store.conflicts.open(now=NOW).pairs] == [(one, other)]
 
 
 def test_keep_merge_and_both(store: MemoryStore) -> None:
@@ -316,7 +316,7 @@ def test_candidates(store: MemoryStore) -> None:
     waiting = Memory("mem_20261027_000000000001", "city: Lisbon", key="city", value="Lisbon", status=CANDIDATE,
                      conflicts_with=(old.memory_id,), created_at=NOW - timedelta(days=1))  # fmt: skip
     store.add_many([waiting], now=NOW)
-    (pair,) = store.conflicts.open(now=NOW).found
+    (pair,) = store.conflicts.open(now=NOW).pairs
     assert (pair.kind, pair.evidence) == ("candidate", ("same key: city", "Porto ≠ Lisbon"))
 
     for refused in ({"merge": "x"}, {"both": True}):
@@ -330,7 +330,7 @@ def test_candidates(store: MemoryStore) -> None:
     assert store.get(waiting.memory_id).status == ACTIVE
     assert store.get(waiting.memory_id).conflicts_with == ()
     assert store.get(old.memory_id).status == SUPERSEDED
-    assert store.conflicts.open(now=NOW).found == ()
+    assert store.conflicts.open(now=NOW).pairs == ()
 
 
 def test_a_value_of_each_of_two_times(store: MemoryStore) -> None:
@@ -354,7 +354,7 @@ def test_two_active_values_of_one_key_by_hand(store: MemoryStore) -> None:
         record |= {"key": "city", "value": city}
     write_by_hand(store.folder.memory_file, json.dumps(data))
 
-    assert [pair.kind for pair in store.conflicts.open(now=NOW).found] == ["key"]
+    assert [pair.kind for pair in store.conflicts.open(now=NOW).pairs] == ["key"]
 
 
 def test_what_memory_json_notes(store: MemoryStore) -> None:
@@ -365,7 +365,7 @@ def test_what_memory_json_notes(store: MemoryStore) -> None:
 
     open_ones = store.conflicts.open(now=NOW)
     assert list(open_ones.noted) == notes[:2]
-    assert open_ones.found == (), "the pair is listed once"
+    assert open_ones.pairs == (), "the pair is listed once"
     store.conflicts.resolve(one, other, keep=one, now=NOW)
     assert store.engine.view().header["conflicts"] == [notes[0], *notes[2:]]
     same_as_rebuilt(store)

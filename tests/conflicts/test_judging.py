@@ -53,15 +53,15 @@ def known(store: MemoryStore) -> MemoryStore:
 
 
 def test_a_model_finds_what_rules_do_not(known: MemoryStore) -> None:
-    assert known.conflicts.open(now=NOW).found == ()
+    assert known.conflicts.open(now=NOW).pairs == ()
     with_model(known, [verdict("deaf in her left ear", "Hears  perfectly with both ears")])
 
-    (found,) = known.conflicts.open(now=NOW).found
+    (found,) = known.conflicts.open(now=NOW).pairs
 
     assert found.kind == judging.MODEL
     assert [found.first.content, found.second.content] == [EAR, HEARS]
     assert found.evidence == ("deaf in her left ear ≠ Hears perfectly with both ears",)
-    assert known.conflicts.open(use_model=False, now=NOW).found == ()
+    assert known.conflicts.open(use_model=False, now=NOW).pairs == ()
 
 
 def test_what_rules_found_stays_and_is_not_asked(known: MemoryStore) -> None:
@@ -70,18 +70,18 @@ def test_what_rules_found_stays_and_is_not_asked(known: MemoryStore) -> None:
 
     conflicts = known.conflicts.open(now=NOW)
 
-    assert [each.kind for each in conflicts.found] == ["value"]
+    assert [each.kind for each in conflicts.pairs] == ["value"]
     assert not any("opens at nine" in asked and "opens at ten" in asked.split("Pair 2")[0] for asked in model.asked)
 
 
 def test_a_wrong_quote_is_asked_for_again_and_then_not_believed(known: MemoryStore) -> None:
     model = with_model(known, [verdict("blind", "hears perfectly")], [verdict("deaf", "hears perfectly")])
-    assert len(known.conflicts.open(now=NOW).found) == 1
+    assert len(known.conflicts.open(now=NOW).pairs) == 1
     assert len(model.asked) == 2
 
     with_model(known, [verdict("", "hears perfectly")])
     conflicts = known.conflicts.open(now=NOW)
-    assert conflicts.found == ()
+    assert conflicts.pairs == ()
     assert "`first` of pair 1 is not in that fact" in conflicts.notes[0]
 
     with_model(known, [verdict("deaf", "hears", pair=99)])
@@ -94,7 +94,7 @@ def test_a_model_that_fails_leaves_the_rules(known: MemoryStore) -> None:
 
     conflicts = known.conflicts.open(now=NOW)
 
-    assert [each.kind for each in conflicts.found] == ["value"]
+    assert [each.kind for each in conflicts.pairs] == ["value"]
     assert conflicts.notes == ("rules alone for some near pairs: the server is away",)
 
 

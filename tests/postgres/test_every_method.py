@@ -257,7 +257,7 @@ OTHERS = {
     "clone": "another object for another thread", "close": "gives nothing", "context.retry": "repeats a function",
     "documents.retry": "repeats a function", "sessions.conversation": "an object, whose methods are called",
     "conversations.keep": "called by conversation.add", "conversations.import_run": "tests/transfer/test_copying.py",
-    "sessions.import_queued": "tests/transfer/test_copying.py", "local_state.adopt": "refused as local_state.unverified",
+    "local_state.adopt": "refused as local_state.unverified",
 }  # fmt: skip
 """Methods that this story leaves out, and why."""
 

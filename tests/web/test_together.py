@@ -63,7 +63,7 @@ def test_checks_are_made_in_another_process(alice: MemoryStore) -> None:
     try:
         found = {name: checks.get(name, "now", PATIENCE) for name in CHECKS}
         assert all(result.stamp == "now" and not result.failed for result in found.values())
-        assert len(found["conflicts"].value.found) == 2
+        assert len(found["conflicts"].value.pairs) == 2
         assert len(found["fading"].value.due) == 4
         assert found["totals"].value.counts.statuses["active"] == 66
         assert found["overview"].value.total == 71

@@ -42,15 +42,15 @@ def _call_block(call: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "tool_use", "id": str(call.get("id", "")), "name": function["name"], "input": _arguments(given)}
 
 
-def _arguments(given: Any) -> Any:
+def _arguments(arguments: Any) -> Any:
     """Arguments are JSON in a text; invalid JSON, which models sometimes produce, stays a text."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(arguments, str):
+        return arguments
     try:
-        parsed = json.loads(given)
+        parsed = json.loads(arguments)
     except (ValueError, RecursionError):
-        return given
-    return parsed if isinstance(parsed, dict) else given
+        return arguments
+    return parsed if isinstance(parsed, dict) else arguments
 
 
 def to_openai(message: Message) -> list[dict[str, Any]]:

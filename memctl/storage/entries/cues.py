@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from memctl.core import kinds
 from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
+from memctl.core.text.patterns import compiled
 from memctl.core.text.sentences import sentences
 
 LONGEST_QUESTION = 35
@@ -118,12 +116,6 @@ LONGEST_TRAIT = LONGEST_QUESTION
 _SPEAKER = r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S"
 
 
-@cache
-def _pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """Compiled on first use: queries need none of these."""
-    return re.compile(text, flags)
-
-
 def asks(text: str, length: int) -> bool:
     """Whether a text is a short question, so that the next message is probably its answer.
 
@@ -143,23 +135,23 @@ def standing(memory: Memory, length: int) -> bool:
     """
     if memory.layer == LAYER_MESSAGE and memory.metadata.get("role") != "user":
         return False
-    if kinds.kind(memory.kind).lasting or _pattern(_STANDING, re.IGNORECASE).search(memory.content):
+    if kinds.kind(memory.kind).lasting or compiled(_STANDING).search(memory.content):
         return True
     text = memory.content.replace("’", "'")
     if memory.layer in (LAYER_MESSAGE, LAYER_DOCUMENT):
         return length <= LONGEST_TRAIT and _is_trait(text)
     first = text if length <= LONGEST_TRAIT else next(iter(sentences(text)), "")
-    return _pattern(_NOTE, re.IGNORECASE).search(text) is not None or _is_trait(_in_first_person(first))
+    return compiled(_NOTE).search(text) is not None or _is_trait(_in_first_person(first))
 
 
 def _in_first_person(text: str) -> str:
     """A text with the person that its sentences begin with as "I"."""
-    return _pattern(_THIRD_PERSON).sub(lambda match: "I" if match["english"] else "我", text)
+    return compiled(_THIRD_PERSON, 0).sub(lambda match: "I" if match["english"] else "我", text)
 
 
 def _is_trait(text: str) -> bool:
-    chinese = not text.isascii() and _pattern(_CHINESE_TRAIT).search(text) is not None
-    return chinese or _pattern(_TRAIT, re.IGNORECASE).search(text) is not None
+    chinese = not text.isascii() and compiled(_CHINESE_TRAIT, 0).search(text) is not None
+    return chinese or compiled(_TRAIT).search(text) is not None
 
 
 def speaker(memory: Memory) -> str:
@@ -169,5 +161,5 @@ def speaker(memory: Memory) -> str:
         return named.strip().lower()
     if memory.layer == LAYER_MESSAGE:
         return str(memory.metadata.get("role", ""))
-    match = _pattern(_SPEAKER).match(memory.content)
+    match = compiled(_SPEAKER, 0).match(memory.content)
     return match[1].lower() if match and memory.session_id else ""

@@ -67,8 +67,8 @@ class CarriedRows:
         for name, body in self._rows("texts", ("name",)):
             if not name.startswith(FORM):
                 yield _file(name, body)
-        if found := self.db.rows("SELECT body FROM receipts WHERE user_id = $1 ORDER BY seq", self.db.user):
-            yield File(carrying.RECEIPTS, b"".join(body + b"\n" for (body,) in found), own=True)
+        if bodies := self.db.rows("SELECT body FROM receipts WHERE user_id = $1 ORDER BY seq", self.db.user):
+            yield File(carrying.RECEIPTS, b"".join(body + b"\n" for (body,) in bodies), own=True)
 
     def _memories(self) -> bytes:
         header = json.loads(self.db.value("SELECT header FROM users WHERE user_id = $1", self.db.user))
@@ -154,8 +154,8 @@ def _write_memories(db: Database, data: bytes) -> None:
 
 
 def _write_receipts(db: Database, data: bytes) -> None:
-    found = ((receipts.parsed(line), line) for line in data.splitlines())
-    rows = ((db.user, receipt.receipt, line) for receipt, line in found if receipt)
+    parsed = ((receipts.parsed(line), line) for line in data.splitlines())
+    rows = ((db.user, receipt.receipt, line) for receipt, line in parsed if receipt)
     db.insert("receipts", ("user_id", "receipt", "body"), rows)
 
 

@@ -146,13 +146,13 @@ class _TakenBack(Exception):
 
 def _difference(storage: PostgresStorage) -> str:
     """How the index differs from a rebuild, which is taken back; empty if it does not."""
-    found: list[Mapping[str, Any]] = []
+    contents: list[Mapping[str, Any]] = []
     with suppress(_TakenBack), storage.locked():
-        found.append(_contents(storage.db))
+        contents.append(_contents(storage.db))
         storage.rebuild()
-        found.append(_contents(storage.db))
+        contents.append(_contents(storage.db))
         raise _TakenBack
-    mine, theirs = found
+    mine, theirs = contents
     wrong = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
     return f"{len(wrong)} entries differ from a rebuild, {restored(wrong[0])} first" if wrong else ""
 

@@ -190,9 +190,9 @@ def is_lost(connection: Connection) -> bool:
 
 
 def _unconnected(address: Address, problem: BaseException) -> DatabaseError:
-    said = _said(address, problem)
-    hint = next((hint for pattern, hint in _WHY if re.search(pattern, said)), "")
-    return DatabaseError(f"cannot connect to {address.shown}: {said}", hint=hint or "Is the server running?")
+    message = _message_of(address, problem)
+    hint = next((hint for pattern, hint in _WHY if re.search(pattern, message)), "")
+    return DatabaseError(f"cannot connect to {address.shown}: {message}", hint=hint or "Is the server running?")
 
 
 _WHY = (
@@ -209,7 +209,7 @@ _WHY = (
 )
 
 
-def _said(address: Address, problem: BaseException) -> str:
+def _message_of(address: Address, problem: BaseException) -> str:
     """What the driver says, in one line, without the password."""
     if not isinstance(problem, psycopg.Error):
         return "the address holds characters that are not text"
@@ -231,52 +231,52 @@ def without_secrets(address: Address, text: str) -> str:
 
 
 def _named(address: Address, problem: psycopg.Error) -> MemctlError:
-    said = _said(address, problem)
+    message = _message_of(address, problem)
     for kinds, make in _KINDS:
         if isinstance(problem, kinds):
-            return make(said, address)
+            return make(message, address)
     if isinstance(problem, psycopg.OperationalError):
-        return DatabaseError(f"the connection to {address.shown} was lost: {said}", hint=_LOST)
-    return StorageError(f"the database {address.shown} refused: {said}", hint="Nothing was changed.")
+        return DatabaseError(f"the connection to {address.shown} was lost: {message}", hint=_LOST)
+    return StorageError(f"the database {address.shown} refused: {message}", hint="Nothing was changed.")
 
 
 _LOST = "What was acknowledged is saved. Try again in a moment; the next command opens a new connection."
 
 
-def _locked(said: str, address: Address) -> MemctlError:
+def _locked(message: str, address: Address) -> MemctlError:
     hint = "Try again; `lock_timeout` says how long to wait."
     return LockedError(f"somebody else is writing to {address.shown}", hint=hint)
 
 
-def _too_slow(said: str, address: Address) -> MemctlError:
-    if "statement timeout" not in said:
-        return DatabaseError(f"the statement was cancelled: {said}", hint="Nothing was changed. Try again.")
+def _too_slow(message: str, address: Address) -> MemctlError:
+    if "statement timeout" not in message:
+        return DatabaseError(f"the statement was cancelled: {message}", hint="Nothing was changed. Try again.")
     hint = "Nothing was changed. `statement_timeout=60s` in the address, or the role's setting, allows more."
     return DatabaseError(f"the database {address.shown} took longer than its statement_timeout allows", hint=hint)
 
 
-def _read_only(said: str, address: Address) -> MemctlError:
+def _read_only(message: str, address: Address) -> MemctlError:
     hint = "Write to the primary server; a replica answers questions only."
     return StorageError(f"the database {address.shown} is read-only", hint=hint)
 
 
-def _full(said: str, address: Address) -> MemctlError:
+def _full(message: str, address: Address) -> MemctlError:
     hint = "Nothing was changed. Free some space."
-    return StorageError(f"the database {address.shown} has no room left: {said}", hint=hint)
+    return StorageError(f"the database {address.shown} has no room left: {message}", hint=hint)
 
 
-def _not_allowed(said: str, address: Address) -> MemctlError:
+def _not_allowed(message: str, address: Address) -> MemctlError:
     hint = "The owner of the tables grants what is needed: `memctl init ADDRESS --grant ROLE`."
-    return RefusedError(f"the role may not do this in {address.shown}: {said}", hint=hint)
+    return RefusedError(f"the role may not do this in {address.shown}: {message}", hint=hint)
 
 
-def _no_table(said: str, address: Address) -> MemctlError:
+def _no_table(message: str, address: Address) -> MemctlError:
     hint = f"Make them: `memctl init {address.as_argument}`, with the address of who may create tables."
-    return StorageError(f"{address.shown} has not the tables of memctl: {said}", hint=hint)
+    return StorageError(f"{address.shown} has not the tables of memctl: {message}", hint=hint)
 
 
-def _too_large(said: str, address: Address) -> MemctlError:
-    return InvalidDataError(f"the database cannot hold this: {said}", hint="Nothing was changed.")
+def _too_large(message: str, address: Address) -> MemctlError:
+    return InvalidDataError(f"the database cannot hold this: {message}", hint="Nothing was changed.")
 
 
 _KINDS = (

@@ -35,8 +35,8 @@ FOUND = """e.n, e.path, e.ref, CASE WHEN e.record
 key: outer joins take the server longer to plan than all of it to carry out.)"""
 
 
-def row_of(found: Sequence[Any]) -> Row:
-    n, path, ref, raw, line, memory_id, layer, category = found
+def row_of(values: Sequence[Any]) -> Row:
+    n, path, ref, raw, line, memory_id, layer, category = values
     return Row(n, restored(path), restored(ref), raw or b"", line, restored(memory_id), layer, restored(category))
 
 
@@ -115,10 +115,10 @@ def known_of(rows: Iterable[Sequence[Any]]) -> dict[Place, Known]:
 
 
 def _known(db: Database, places: Sequence[Place]) -> dict[Place, Known]:
-    found: dict[Place, Known] = {}
+    known: dict[Place, Known] = {}
     for some in _batches(places, AT_ONCE * 10):
-        found |= known_of(db.rows(KNOWN, db.user, *arrays(some)))
-    return found
+        known |= known_of(db.rows(KNOWN, db.user, *arrays(some)))
+    return known
 
 
 _TABLES = ("entries", "postings", "tags", "links", "vectors", "sketches")
@@ -301,11 +301,11 @@ def put_vectors(db: Database, parts: Mapping[int, int], packed: Mapping[int, Pac
     filled = [n for n in packed if packed[n].vector]
     keys, kinds = numbers(packed), numbers(parts[n] for n in packed)
     norms = f"{{{','.join(repr(norm(v.vector)) if v.vector else 'NULL' for v in packed.values())}}}"
-    found = texts(literal(v.vector) if v.vector else None for v in packed.values())
+    vectors = texts(literal(v.vector) if v.vector else None for v in packed.values())
     db.later(
         """INSERT INTO vectors (user_id, n, part, norm, vector) SELECT $1, u.n, u.part, u.norm, u.vector::halfvec
         FROM unnest($2::int[], $3::int[], $4::float8[], $5::text[]) u (n, part, norm, vector)""",
-        *(db.user, keys, kinds, norms, found),
+        *(db.user, keys, kinds, norms, vectors),
     )
     db.later(
         """INSERT INTO sketches (user_id, n, part, sketch) SELECT $1, u.n, u.part, u.sketch::varbit
@@ -321,7 +321,7 @@ def pending(db: Database, limit: int) -> list[tuple[Row, str, int]]:
     """Entries without a vector, with what tells whether they are still the same, and their parts."""
     sql = f"""SELECT {FOUND}, e.hash, e.part FROM entries e WHERE e.user_id = $1 AND NOT e.embedded ORDER BY e.n
     LIMIT {limit}"""
-    return [(row_of(found), digest, part) for *found, digest, part in db.rows(sql, db.user)]
+    return [(row_of(values), digest, part) for *values, digest, part in db.rows(sql, db.user)]
 
 
 def pending_count(db: Database) -> int:

@@ -48,8 +48,8 @@ def distribute(address: Address) -> None:
     with telling(address), connected(address) as connection:
         schema.check(address, schema.version(connection))
         _need_citus(address, connection)
-        if found := obstacles(connection):
-            raise RefusedError(f"Citus cannot distribute the tables: {'; '.join(found)}")
+        if reasons := obstacles(connection):
+            raise RefusedError(f"Citus cannot distribute the tables: {'; '.join(reasons)}")
         with connection.transaction():
             # Each statement makes connections to the workers; later ones must see what earlier ones did.
             connection.execute(b"SET LOCAL citus.multi_shard_modify_mode = 'sequential'")

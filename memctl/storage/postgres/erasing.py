@@ -78,8 +78,8 @@ def rows(db: Database, tables: Iterable[str] = _TABLES) -> Iterator[Row]:
         sql = f"SELECT {table.path}, {about}, {table.data}, {keys} FROM {name} WHERE user_id = $1 ORDER BY {keys}"
         for path, message, data, *key in db.stream(sql, db.user):
             place = _path(name, restored(path))
-            said = f"message {restored(message)}" if message else place
-            yield Row(name, tuple(key), place, _as_in_a_folder(data) if name == "log" else data, said)
+            label = f"message {restored(message)}" if message else place
+            yield Row(name, tuple(key), place, _as_in_a_folder(data) if name == "log" else data, label)
 
 
 def _path(table: str, name: str) -> str:
@@ -128,18 +128,18 @@ def lock_everything(db: Database) -> None:
 def erase(db: Database, view: PostgresView, indexing: Indexing, what: Erasure, now: datetime, log_limit: int) -> None:
     """Remove every trace. The user's row is locked, and `lock_everything` was called."""
     edits: list[TextEdit] = []
-    said: list[str] = []
+    messages: list[str] = []
     for row, new in changed(db, what):
         _write(db, row, new)
         edits += [TextEdit(restored(row.key[0]), row.data, new)] if row.table == "texts" else []
-        said += [name] if row.table == "messages" and (name := _message(row.data)) else []
+        messages += [name] if row.table == "messages" and (name := _message(row.data)) else []
     memories, gone = records_left(view, what)
     raws = {name: codec.dump(codec.encode(memory)).encode() for name, memory in memories.items()}
     put_memories(db, raws)
     remove_memories(db, gone)
     _note(db, view, what, now, log_limit)
     change = Change("purge", puts=tuple(memories.values()), removes=tuple(gone), texts=tuple(edits))
-    indexing.index(change, raws, said)
+    indexing.index(change, raws, messages)
 
 
 def changed(db: Database, what: Erasure) -> Iterator[tuple[Row, bytes | None]]:

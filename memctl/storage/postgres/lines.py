@@ -42,8 +42,8 @@ def content(db: Database, log: str) -> bytes | None:
     """A log as the file it is in a folder; None where it has no line."""
     table, order = ("messages", "seq") if transcript_lines.is_transcript(log) else ("lines", "number")
     sql = f"SELECT line FROM {table} WHERE user_id = $1 AND log = $2 ORDER BY {order}"
-    found = db.rows(sql, db.user, log)
-    return b"".join(line + b"\n" for (line,) in found) if found else None
+    rows = db.rows(sql, db.user, log)
+    return b"".join(line + b"\n" for (line,) in rows) if rows else None
 
 
 def change(db: Database, changes: Sequence[LogLine]) -> list[str]:
@@ -145,8 +145,8 @@ SHOWN = """NOT m.deletes AND m.message_id <> ''
 
 def shown(db: Database, message_id: str) -> tuple[str, Line] | None:
     """The log and the line of a message, with its place; None where there is none, or it was deleted."""
-    found = shown_of(db, [message_id])
-    return found[0] if found else None
+    lines = shown_of(db, [message_id])
+    return lines[0] if lines else None
 
 
 def shown_of(db: Database, message_ids: Sequence[str]) -> list[tuple[str, Line]]:

@@ -130,13 +130,13 @@ class PostgresMessages:
         return message_entries(line, log, self._complete(line.message).text)
 
     def preview(self, message_id: str) -> Memory | None:
-        found = lines.shown(self._db, message_id)
-        entries = self._entries(*found) if found else []
+        shown = lines.shown(self._db, message_id)
+        entries = self._entries(*shown) if shown else []
         return entries[0].memory if entries else None
 
     def full(self, message_id: str) -> KeptMessage | None:
-        found = lines.shown(self._db, message_id)
-        return self._complete(found[1].message) if found and found[1].message else None
+        shown = lines.shown(self._db, message_id)
+        return self._complete(shown[1].message) if shown and shown[1].message else None
 
     def _complete(self, message: KeptMessage) -> KeptMessage:
         """The message with its large texts."""
@@ -189,11 +189,11 @@ class PostgresMessages:
         ]
 
     def place(self, message_id: str) -> Place | None:
-        found = lines.shown(self._db, message_id)
-        if found is None or found[1].message is None:
+        shown = lines.shown(self._db, message_id)
+        if shown is None or shown[1].message is None:
             return None
-        log, line = found
-        return Place(found[1].message.run, (log, line.offset))
+        log, line = shown
+        return Place(shown[1].message.run, (log, line.offset))
 
     def mentioned(self, message_ids: Sequence[str]) -> set[str]:
         sql = "SELECT DISTINCT message_id FROM messages WHERE user_id = $1 AND message_id = ANY($2::text[])"
@@ -215,8 +215,8 @@ class PostgresMessages:
         sql = """SELECT seq, line FROM messages WHERE user_id = $1 AND log = ANY($2::text[])
         AND message_id = ANY($3::text[]) AND NOT deletes ORDER BY seq"""
         rows = self._db.rows(sql, self._db.user, texts(names), texts(message_ids))
-        found = (lines.read(data, seq) for seq, data in rows)
-        return [line.message for line in found if line and line.message]
+        parsed = (lines.read(data, seq) for seq, data in rows)
+        return [line.message for line in parsed if line and line.message]
 
     def starting(self, beginning: str) -> list[str]:
         sql = f"""SELECT m.message_id FROM messages m WHERE m.user_id = $1 AND starts_with(m.message_id, $2) AND {SHOWN}
@@ -232,8 +232,8 @@ class PostgresMessages:
 
     def entries_of(self, message_ids: Sequence[str]) -> list[Entry]:
         """What can be found of those of some messages that are shown."""
-        found = lines.shown_of(self._db, message_ids)
-        return [entry for log, line in found for entry in self._entries(log, line)]
+        shown = lines.shown_of(self._db, message_ids)
+        return [entry for log, line in shown for entry in self._entries(log, line)]
 
     # What the user decided
 

@@ -90,7 +90,7 @@ class Moment:
         """The cosines of the vector to those of the entries that have one."""
         wanted = list(keys)
         self._read(key for key in wanted if key not in self._cosines)
-        return {key: found for key in wanted if (found := self._cosines.get(key)) is not None}
+        return {key: value for key in wanted if (value := self._cosines.get(key)) is not None}
 
     def _read(self, keys: Iterable[int]) -> None:
         if missing := [*keys]:

@@ -52,8 +52,8 @@ def _known(db: Database, entries: list[Entry]) -> dict[tuple[str, str], Packed]:
     sql = """SELECT e.ref, e.hash, halfvec_send(v.vector), varbit_send(s.sketch) FROM entries e
     JOIN vectors v ON v.user_id = e.user_id AND v.n = e.n
     LEFT JOIN sketches s ON s.user_id = e.user_id AND s.n = e.n WHERE e.user_id = $1 AND e.record"""
-    found = ((restored(ref), digest, vector, bits) for ref, digest, vector, bits in db.rows(sql, db.user))
-    return {(FILE_NAME, ref): _packed(vector, bits) for ref, digest, vector, bits in found if hashes.get(ref) == digest}
+    rows = ((restored(ref), digest, vector, bits) for ref, digest, vector, bits in db.rows(sql, db.user))
+    return {(FILE_NAME, ref): _packed(vector, bits) for ref, digest, vector, bits in rows if hashes.get(ref) == digest}
 
 
 def _packed(vector: bytes | None, bits: bytes | None) -> Packed:

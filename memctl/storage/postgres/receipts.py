@@ -44,8 +44,8 @@ class PostgresReceipts:
         spelled = json.dumps(holding, ensure_ascii=False).encode("utf-8", "replace") if holding else b""
         sql = """SELECT body FROM receipts WHERE user_id = $1 AND position($2::bytea in body) > 0
         ORDER BY seq DESC LIMIT $3"""
-        found = filter(None, (receipts.parsed(body) for (body,) in self._db.rows(sql, self._db.user, spelled, count)))
-        return [receipt for receipt in found if not holding or holding in receipt.ids]
+        parsed = filter(None, (receipts.parsed(body) for (body,) in self._db.rows(sql, self._db.user, spelled, count)))
+        return [receipt for receipt in parsed if not holding or holding in receipt.ids]
 
     def drop_old(self) -> int:
         """Drop all but the newest; returns how many."""

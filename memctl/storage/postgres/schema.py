@@ -47,22 +47,22 @@ def vector_schema(connection: Connection) -> str:
     return str(row[0]) if row else "public"
 
 
-def check(address: Address, found: int) -> None:
+def check(address: Address, number: int) -> None:
     """Go on only if the tables are those of this version.
 
     Raises:
         StorageError: there are none, or older ones.
         RefusedError: they are those of a newer version.
     """
-    if found == 0:
+    if number == 0:
         hint = f"Make them: `memctl init {address.as_argument}`, with the address of who may create tables."
         raise StorageError(f"{address.shown} has no tables of memctl", hint=hint)
-    if found < newest():
+    if number < newest():
         hint = f"`memctl init {address.as_argument}` migrates it, with the address of its owner. Back it up first."
-        raise StorageError(f"{address.shown} has the schema {found}; this version needs {newest()}", hint=hint)
-    if found > newest():
+        raise StorageError(f"{address.shown} has the schema {number}; this version needs {newest()}", hint=hint)
+    if number > newest():
         hint = f"{distribution.UPGRADE} This version knows {newest()} and has changed nothing."
-        raise RefusedError(f"{address.shown} has the schema {found}, of a newer memctl", hint=hint)
+        raise RefusedError(f"{address.shown} has the schema {number}, of a newer memctl", hint=hint)
 
 
 def migrate(address: Address) -> list[int]:
@@ -73,9 +73,9 @@ def migrate(address: Address) -> list[int]:
         StorageError: the extension `vector` is missing.
     """
     with telling(address), connected(address) as connection:
-        if (found := version(connection)) > newest():
-            check(address, found)
-        if found == 0:
+        if (current := version(connection)) > newest():
+            check(address, current)
+        if current == 0:
             _prepare(address, connection)
         return [number for number, script in migrations() if _carried_out(connection, number, script)]
 

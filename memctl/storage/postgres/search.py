@@ -55,7 +55,7 @@ class PostgresSearch:
 
     def _rows(self, condition: str, *arguments: Any, order: str = "e.n") -> list[Row]:
         sql = f"SELECT {FOUND} FROM entries e WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
-        return [row_of(found) for found in self._db.rows(sql, self._db.user, *arguments)]
+        return [row_of(values) for values in self._db.rows(sql, self._db.user, *arguments)]
 
     def matches(self, keys: Sequence[int]) -> list[Row]:
         by_key = self._now().matches if self._db.in_transaction else {}

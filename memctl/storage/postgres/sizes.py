@@ -22,5 +22,5 @@ _BODIES = {
 def sizes(db: Database) -> dict[str, int]:
     """The bytes of each kind of data, without those that the server adds to each row."""
     with db.transaction(SNAPSHOT):
-        found = {name: db.rows(sql, db.user) for name, sql in _BODIES.items()}
-    return {name: int(sum(size or 0 for (size,) in rows)) for name, rows in found.items()}
+        counted = {name: db.rows(sql, db.user) for name, sql in _BODIES.items()}
+    return {name: int(sum(size or 0 for (size,) in rows)) for name, rows in counted.items()}

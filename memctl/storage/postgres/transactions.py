@@ -105,8 +105,8 @@ class Database:
 
     def row(self, sql: str, *arguments: Any) -> Row | None:
         """The first row; None where there is none."""
-        found = self.rows(sql, *arguments)
-        return found[0] if found else None
+        rows = self.rows(sql, *arguments)
+        return rows[0] if rows else None
 
     def value(self, sql: str, *arguments: Any) -> Any:
         """The first column of the first row; None where there is none."""

@@ -91,7 +91,7 @@ class PostgresView:
         some = f"SELECT * FROM entries e WHERE e.user_id = $1 AND {condition}"
         some += "" if limit is None else f" ORDER BY {order} LIMIT {limit}"
         sql = f"SELECT {FOUND} FROM ({some}) e ORDER BY {order}"
-        return [row_of(found) for found in self.db.rows(sql, self.db.user, *arguments)]
+        return [row_of(values) for values in self.db.rows(sql, self.db.user, *arguments)]
 
     # Memories
 
@@ -135,8 +135,8 @@ class PostgresView:
             sql = """SELECT m.memory_id, m.raw FROM memories m JOIN entries e ON e.user_id = m.user_id
             AND e.path = 'memory.json' AND e.ref = m.memory_id WHERE m.user_id = $1 ORDER BY e.created, e.memory_id"""
             return {restored(name): raw for name, raw in self.db.rows(sql, self.db.user)}
-        found = self.db.rows(RAWS, self.db.user, texts(memory_ids)) if memory_ids else []
-        return {restored(name): raw for name, raw in found}
+        rows = self.db.rows(RAWS, self.db.user, texts(memory_ids)) if memory_ids else []
+        return {restored(name): raw for name, raw in rows}
 
     def all(self) -> Iterator[Memory]:
         return (document.decode_raw(raw) for _, raw in self.raw_records())
@@ -312,10 +312,10 @@ class PostgresView:
         sql = """SELECT name, octet_length(body) FROM texts WHERE user_id = $1 AND name LIKE 'knowledge/%'
         ORDER BY name"""
         counts = self.searched.documents()
-        found = [(restored(name), size) for name, size in self.db.rows(sql, self.db.user)]
+        sizes = [(restored(name), size) for name, size in self.db.rows(sql, self.db.user)]
         return [
             StoredDocument(name, size, counts.get(name, 0), "" if counts.get(name) else self._problem(name))
-            for name, size in found
+            for name, size in sizes
             if knowledge.is_document(name)
         ]
 

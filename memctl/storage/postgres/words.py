@@ -51,8 +51,8 @@ class Counts:
         if missing := [word for word in wanted if word not in self._counts]:
             sql = """SELECT term, count(*), count(*) FILTER (WHERE part = 3) FROM postings
             WHERE user_id = $1 AND term = ANY($2::text[]) GROUP BY term"""
-            found = self._db.rows(sql, self._db.user, texts(missing))
-            counted = {term: (of_all, of_documents) for term, of_all, of_documents in found}
+            rows = self._db.rows(sql, self._db.user, texts(missing))
+            counted = {term: (of_all, of_documents) for term, of_all, of_documents in rows}
             self._counts |= {word: counted.get(escaped(word), (0, 0)) for word in missing}
         return {word: self._counts[word] for word in wanted}
 
@@ -67,8 +67,8 @@ class Question:
     @property
     def idfs(self) -> list[float]:
         total = self.state.total
-        found = (log((total - count + 0.5) / (count + 0.5)) for count in self.counts.values())
-        return [idf if idf > 0 else LEAST_IDF for idf in found]
+        values = (log((total - count + 0.5) / (count + 0.5)) for count in self.counts.values())
+        return [idf if idf > 0 else LEAST_IDF for idf in values]
 
     @property
     def usual(self) -> float:

@@ -75,9 +75,9 @@ def _begin(db: Database, ids: Sequence[str], header: Header | None) -> _Before:
     )
     db.written += 1
     number, size = version[0] if version else (0, 0)
-    found = derived.known_of(entries)
+    known = derived.known_of(entries)
     return _Before(
-        number, size, state, {restored(name): raw for name, raw in raws}, {place: found.get(place) for place in places}
+        number, size, state, {restored(name): raw for name, raw in raws}, {place: known.get(place) for place in places}
     )
 
 

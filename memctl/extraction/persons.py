@@ -1,0 +1,83 @@
+"""Of whom a sentence speaks: the user, or somebody near."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memctl.core.text.language import has_chinese
+from memctl.core.text.patterns import compiled
+from memctl.extraction import words
+
+_KIN = r"(?:(?:my|our) (?:[\w-]+ ){0,2}?{kin}|the {the_one})"
+_KIN_ZH = r"我(?:们|家)*的?{kin}|{named_kin}"
+_NAME = "{person_name}"
+_PLAINER = (
+    (rf"(?<!\w)({_NAME}), ({_KIN}),(?= )", r"\2 \1"),
+    (rf"\b({_KIN}), ({_NAME}),(?= )", r"\1 \2"),
+    (rf"\b{_KIN}(?: (?-i:[A-Z]\w+))? and i\b", "we"),
+    (r"\b((?:my|our) [\w'-]+), (?:the|my|our|both|which|a|an)\b [^,]{2,30},(?= (?:is|are|has|have|was|wants?|needs?|can't)\b)", r"\1"),
+    (r"(for (?:\w+ ){1,2}(?:years?|months?|decades?)|\b(?:called|named|lives?|works?) [^,.]{2,30}) now(?=$|[,.!;])", r"\1"),
+)  # fmt: skip
+
+
+def plainer(text: str) -> str:
+    """A text with wordings that come to the same in one way: "Mia, my daughter, …" is "my daughter Mia …"."""
+    for form, plain in _PLAINER:
+        text = words.pattern(words.ENGLISH, form).sub(plain, text)
+    return text
+
+
+_RELATIVE = rf"(?<!\w)({_KIN}(?: {_NAME})?),? who (?=(?:'s|is|has|can't|never|only|[a-z]+s|[a-z]+ed)\b)([^,.;?!]{{4,}})"
+"""What is said of somebody near by the way, whatever the sentence asks."""
+
+_PRONOUN = r"^(?:(?:he|she|they|it)(?=(?:'s|'ve|'re)?\s)|[他她它]们?)"
+
+
+_BEGINS_EN = rf"(?:,? (?:and|but|while|whereas) (?:also )?|[,;] )(?P<who>{_KIN}(?= )|(?:i|we)(?='| ))"
+_BEGINS_ZH = rf"[，,；;](?:而且?|但是?|不过)?(?P<who>{_KIN_ZH}|我(?!们?的?{{kin}}))"
+_POINTS_BACK = r"\b(?:he|she|him|her|his|they|them|their|it|there)\b|[他她它]|那[里儿边]"
+
+
+def by_subject(sentence: str) -> list[int]:
+    """Where in a sentence something is said of another person than before; first its beginning.
+
+    A part about the user that points back ("my aunt is deaf and I write to her") belongs to what it points to.
+    """
+    language, form = (words.CHINESE, _BEGINS_ZH) if has_chinese(sentence) else (words.ENGLISH, _BEGINS_EN)
+    begun = [
+        (match.start("who"), match["who"].casefold()) for match in words.pattern(language, form).finditer(sentence)
+    ]
+    starts, subject = [0], ""
+    for at, (start, who) in enumerate(begun):
+        end = begun[at + 1][0] if at + 1 < len(begun) else len(sentence)
+        points_back = who in _ONESELF and compiled(_POINTS_BACK).search(sentence[start:end])
+        if who != (subject or _subject(sentence, language)) and not points_back:
+            starts.append(start)
+            subject = who
+    return starts
+
+
+_ONESELF = ("i", "we", "我")
+
+
+def _subject(sentence: str, language: str) -> str:
+    """The person whom a sentence begins with; empty for none."""
+    match = words.pattern(language, rf"^(?:{_KIN_ZH if language == words.CHINESE else _KIN}|i\b|we\b|我)").match(
+        sentence
+    )
+    return match[0].casefold() if match else ""
+
+
+def relatives(text: str) -> Iterator[tuple[str, str]]:
+    """What is said of somebody near by the way, as a clause of its own, and as it stands in the text."""
+    for match in words.pattern(words.ENGLISH, _RELATIVE).finditer(text):
+        yield f"{match[1]} {match[2]}", match[0]
+
+
+def about_person(clause: str, before: str) -> str:
+    """A clause about "him" as one about the only person near that was spoken of before it in the sentence."""
+    if not compiled(_PRONOUN).match(clause):
+        return clause
+    language, form = (words.CHINESE, _KIN_ZH) if has_chinese(before) else (words.ENGLISH, rf"{_KIN}(?: {_NAME})?(?!\w)")
+    near = {match[0] for match in words.pattern(language, form).finditer(before)}
+    return compiled(_PRONOUN).sub(near.pop(), clause) if len(near) == 1 else clause

@@ -1,0 +1,106 @@
+"""How much two claims differ beside what excludes each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from memctl.judgement import lexicon
+from memctl.judgement.alignment import Pair, Slots, Words
+from memctl.judgement.amounts import type_of
+from memctl.judgement.quantities import VERSION
+from memctl.judgement.relations import excludes
+from memctl.judgement.segmentation import class_of
+from memctl.judgement.word_class import cost, is_after_preposition, is_chinese, is_english_time, is_verb_or_light
+from memctl.judgement.wording import NAME, QUANTITY, WORD, Sentence, Word
+
+
+def rests(pair: Pair, slots: Slots) -> list[list[Word]]:
+    """What only one claim has beside what excludes each other, and beside the phrase that this stands in."""
+    phrases = [
+        list(slot) if slot[0].quantity else _phrase(sentence, slot)
+        for (sentence, _), slot in zip(pair.sides, slots, strict=True)
+    ]
+    whole = all(
+        any(word in phrase and word not in slot for word in side)
+        for (_, side), slot, phrase in zip(pair.sides, slots, phrases, strict=True)
+    )
+    taken = (
+        phrases
+        if whole
+        else [[*slot, *_amount(sentence, slot)] for (sentence, _), slot in zip(pair.sides, slots, strict=True)]
+    )
+    return [[w for w in side if w not in slot and cost(w)] for (_, side), slot in zip(pair.sides, taken, strict=True)]
+
+
+def _phrase(sentence: Sentence, slot: Words) -> list[Word]:
+    """A slot with the names around it: all of "a diesel Octavia" stands for "diesel"."""
+    at = sentence.words.index(slot[0])
+    before = takewhile(_is_in_phrase, reversed(sentence.words[:at]))
+    return [*before, slot[0], *takewhile(_is_in_phrase, sentence.words[at + 1 :])]
+
+
+def _amount(sentence: Sentence, slot: Words) -> list[Word]:
+    """The amount behind a verb: costs 3 euros."""
+    at = sentence.words.index(slot[0])
+    return [
+        word for word in sentence.words[at + 1 : at + 2] if word.quantity and word.kind == QUANTITY and slot[0].mark
+    ]
+
+
+def _is_in_phrase(word: Word) -> bool:
+    """Whether a word is a part of a name, its version, or a character of a Chinese compound: `墨绿色`."""
+    if word.subject:
+        return False
+    if is_chinese(word):
+        return word.kind == WORD and len(word.text) == 1 and class_of(word.text) != "v"
+    return word.kind == NAME or (word.quantity is not None and type_of(word.quantity) == VERSION)
+
+
+def little_else(pair: Pair, slots: Slots) -> bool:
+    """Whether little enough differs beside what excludes each other."""
+    alone = rests(pair, slots)
+    apart = [(a, b) for a in alone[0] for b in alone[1] if excludes(a, b)]
+    if apart and not all(_beside(pair, slots, a, b) for a, b in apart):
+        return False
+    alone = [[w for w in rest if not any(w in both for both in apart)] for rest in alone]
+    costs = [sum(map(cost, rest)) for rest in alone]
+    if min(costs) == 0:
+        costs = [sum(1 if is_english_time(word) else cost(word) for word in rest) for rest in alone]
+    held = sum(word.kind in (WORD, NAME, QUANTITY) for word in pair.shared)
+    if min(costs) and (pair.one.language == "zh" or slots[0][0].stem in _ALLOWS or _things(pair, alone, held, slots)):
+        return False
+    return max(costs) <= min(3, max(1 if min(costs) or not held else 2, held - 1)) and not (
+        max(costs) and pair.flagged("conditional")
+    )
+
+
+def _beside(pair: Pair, slots: Slots, one: Word, other: Word) -> bool:
+    """Whether two words that exclude each other belong to what was found: dark green, bright red."""
+    return all(
+        abs(sentence.words.index(word) - sentence.words.index(slot[0])) == 1 and not slot[0].quantity
+        for (sentence, _), slot, word in zip(pair.sides, slots, (one, other), strict=True)
+    )
+
+
+def _things(pair: Pair, alone: Sequence[list[Word]], held: int, slots: Slots) -> bool:
+    """Whether both name something else, or measure something else: 2 m high, 40 m long."""
+    if slots[0][0].quantity and all(any(map(_is_quality, rest)) for rest in alone):
+        return True
+    sides = zip((pair.one, pair.other), alone, strict=True)
+    things = all(
+        any(_is_thing(word) or is_after_preposition(sentence, word) for word in rest) for sentence, rest in sides
+    )
+    return things and (held <= 2 or not slots[0][0].quantity)
+
+
+def _is_quality(word: Word) -> bool:
+    return word.plain in lexicon.adjectives()
+
+
+_ALLOWS = frozenset(map(lexicon.stem, "can may must forbidden allowed required".split()))
+"""What these say is of what is done; where that differs, both may be so."""
+
+
+def _is_thing(word: Word) -> bool:
+    return word.kind in (WORD, NAME) and not is_verb_or_light(word)
