@@ -36,6 +36,19 @@ _BREAK = re.compile(
 _LABEL = re.compile(r"^((?:[\w'’-]+ ){1,8}[\w'’-]+): (?!is\b|are\b)")
 """What is noted as "Label: value" is so."""
 
+_FORMATTED = re.compile(r"[*#`|]|^\s*(?:[-+]|\d{1,3}[.)])\s", re.MULTILINE)
+_NO_CLAIM = re.compile(
+    r"^[ \t]*(?:```.*?(?:```|\Z)|#+[ \t].*?$|\|.*?$|(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*\*[^*\n]+\*\*:?[ \t]*$)",
+    re.MULTILINE | re.DOTALL,
+)
+"""Code, headings, rows of tables, and lines that are bold from end to end."""
+
+_ITEM = r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+"
+_ITEMS = re.compile(rf"^{_ITEM}.*(?:\n(?:[ \t]+\S.*|[ \t]*(?=\n)))*", re.MULTILINE)
+_LABELLED = re.compile(r"^(?:\*\*)?[^\n:*]{1,60}(?:\*\*:|:\*\*|: ).*", re.MULTILINE)
+_MARKS = re.compile(rf"^{_ITEM}|^(?:>[ \t]*)+|\*\*|__|`", re.MULTILINE)
+"""Marks and numbers of lists and quotations, emphasis and code."""
+
 _APPOSITION = re.compile(
     r"\b((?:[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|\w+'s) [a-z-]+), (?:[A-Z][\w.]*,? ?){1,3}(?<=,)(?= ?[a-z])"
 )
@@ -51,7 +64,9 @@ _JOINT = re.compile(
 _INSTEAD = re.compile(r",?\s+(?:but )?not (?=(?:in|on|at|to|from|for|with|by|an?|the)\b)", re.IGNORECASE)
 _GOES_ON = re.compile(r"^(?:he|she|it|they|his|her|its|their|该|他|她|它|他们|她们)\b\s*", re.IGNORECASE)
 _OPEN = (
-    r"^(?:hey|hi|hello|thanks|thank you|wow|yeah|no (?:worries|way|problem)|way to go|(?:\w+ )?long time no|let's)\b"
+    r"^(?:hey|hi|hello|thanks|thank you|wow|yeah|no (?:worries|way|problem)|way to go|(?:\w+ )?long time no|let's|same"
+    r"|here|since our last|since we last|after my last|after our last)\b"
+    r"|\b(?:looks|seems|sounds) (?!(?:after|at|for|into|on|onto|out|over|to|towards|up)\b)"
     r"|\b(?:if|unless|whether|suppose|imagine|perhaps|maybe|possibly|might|rumours?|rumoured|rumors?|rumored|"
     r"allegedly|believes?|thinks?|says|said|claims?|heard|hopes?|wish|wishes|dreams?|dreamed|dreamt|wants? to|"
     r"plans? to|intends? to|considering|thinking of|would like to|used to|formerly|previously|as a child|in the past)\b"
@@ -67,13 +82,24 @@ def claims(text: str, aliases: frozenset[str] = frozenset()) -> tuple[Sentence, 
         aliases: names, in lower case, of the one whose memories these are.
     """
     claimed: list[Sentence] = []
-    for clause in list(_clauses(text[:LONGEST]))[:MOST]:
+    for clause in list(_clauses(_prose(text[:LONGEST])))[:MOST]:
         for each in (clause, *_implied(clause)):
             if has_chinese(each):
                 claimed += _chinese(each, aliases)
             elif not _is_open(each):
                 claimed.append(read(each, aliases))
     return tuple(dict.fromkeys(claim for claim in claimed if claim.words))
+
+
+def _prose(text: str) -> str:
+    """The text without the marks of Markdown, and without what claims nothing by itself: the items of a list that
+    follows a sentence speak of what that says."""
+    if not _FORMATTED.search(text):
+        return text
+    text = _NO_CLAIM.sub("", text).strip()
+    if not re.match(_ITEM, text) and _ITEMS.search(text):
+        text = _LABELLED.sub("", _ITEMS.sub("", text))
+    return _MARKS.sub("", text)
 
 
 def _is_open(clause: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -122,7 +123,23 @@ def _says_enough(pair: Pair, in_parts: Words, more: int) -> bool:
     )
     weight += subject.share_person(pair)
     tells = any(is_chinese(word) or (len(word.text) > 2 and word.plain not in _PARTICLES) for word in shared)
-    return tells and weight >= (1.5 if more else 1)
+    return tells and weight >= (1.5 if more else 1) and not _needs_context(pair, shared)
+
+
+def _needs_context(pair: Pair, shared: Sequence[Word]) -> bool:
+    """Whether only what was said before tells what they are about: "I haven't tried it yet"."""
+    if pair.one.language == "zh":
+        return False
+    if all(word.kind == NAME for word in shared) and not subject.share_person(pair):
+        return True
+    if not all(is_verb_or_light(word) or word.mark == "ed" for word in shared):
+        return False
+    return any(_POINTS.search(each.text) for each in (pair.one, pair.other)) or any(
+        word.mark == "ed" for word in shared
+    )
+
+
+_POINTS = re.compile(r"\b(?:it|this|that|them|these|those|so)\b", re.IGNORECASE)
 
 
 def _before(pair: Pair, denying: Sentence, claiming: Sentence) -> bool:

@@ -68,7 +68,9 @@ def little_else(pair: Pair, slots: Slots) -> bool:
     if min(costs) == 0:
         costs = [sum(1 if is_english_time(word) else cost(word) for word in rest) for rest in alone]
     held = sum(word.kind in (WORD, NAME, QUANTITY) for word in pair.shared)
-    if min(costs) and (pair.one.language == "zh" or slots[0][0].stem in _ALLOWS or _things(pair, alone, held, slots)):
+    if min(costs) and (
+        not held or pair.one.language == "zh" or slots[0][0].stem in _ALLOWS or _things(pair, alone, held, slots)
+    ):
         return False
     return max(costs) <= min(3, max(1 if min(costs) or not held else 2, held - 1)) and not (
         max(costs) and pair.flagged("conditional")

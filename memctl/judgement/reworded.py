@@ -111,10 +111,20 @@ def _denies_alone(differing: Counter[str], one: Frame, other: Frame) -> bool:
     return one.sentence.denied != other.sentence.denied and set(differing) <= negations | {"not", "不"}
 
 
+def _is_long_number(word: Word) -> bool:
+    """Whether an amount is the number of a telephone or a document: no age, no length."""
+    return len(re.findall(r"\d", word.text)) > _MOST_DIGITS and word.text.isdigit()
+
+
+_MOST_DIGITS = 6
+
+
 def _amounts(pair: Pair, one: Frame, other: Frame, slots: Slots, differing: Counter[str]) -> bool:
     """Whether one amount or moment is all that differs, and there can be one alone."""
     (a, *more), (b, *others) = slots
     if more or others or a.kind != QUANTITY or b.kind != QUANTITY or not all(key[:1] == "#" for key in differing):
+        return False
+    if _is_long_number(a) != _is_long_number(b):
         return False
     return amounts.exclude(replace(pair, one=_holding(pair.one, one, a), other=_holding(pair.other, other, b)), a, b)
 

@@ -125,6 +125,46 @@ def test_what_a_person_settled_is_not_found_again() -> None:
     assert contradictions.find([one, replace(other, metadata={"compatible_with": "mem_0"})], NOW), "not a list"
 
 
+PLAN = """{} Here is a plan:
+
+### Steps
+1. **Configure the tool**: it takes {} days.
+2. **Train the team**
+   - Length: {} hours
+
+**Total**: ${}
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (PLAN.format("That sounds good.", 3, 4, 30), PLAN.format("Great idea!", 5, 2, 85)),
+        ("1. **Scalability**\n2. **Efficiency**", "1. **Efficiency**\n2. **Scalability**"),
+        ("This plan looks good.", "This plan looks bad."),
+        ("I decided to include this at the beginning.", "I haven't decided yet."),
+        ("I tried to stay calm.", "I haven't tried it yet."),
+        ("Since we last spoke, I moved.", "Since our last chat, I have been painting."),
+        ("我上司今年44岁了。", "我上司的电话是13651039007。"),
+        ("我表姐的电话号码是18418465741。", "我表姐身高162厘米。"),
+    ],
+)
+def test_what_speaks_of_what_stands_elsewhere_contradicts_nothing(one: str, other: str) -> None:
+    assert not found(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("- The server runs **Ubuntu**\n- It is in Bern", "- The server runs **Debian**\n- It is in Bern"),
+        ("> The office closes at `18:00`.", "The office closes at 17:00."),
+        ("The garden looks out to the north.", "The garden faces south."),
+    ],
+)
+def test_a_formatted_claim_is_read(one: str, other: str) -> None:
+    assert found(one, other)
+
+
 def test_a_subject_goes_on_into_the_next_clause() -> None:
     assert not found("Clara is a doctor, and she lives in Rome.", "Alice lives in Berlin.")
     assert not found("Clara hates rain, and she eats steak.", "Alice is vegetarian.")
