@@ -219,7 +219,7 @@ class Shared:
         ids = {memory.memory_id for memory in mine}
         both = contradictions.shared([*mine, *theirs], names)
         search = contradictions.find_among(both, now, names, {each.memory_id: each for each in both}.get)
-        between = [each for each in search.found if len(ids & {*each.ids}) == 1]
+        between = [each for each in search.pairs if len(ids & {*each.ids}) == 1]
         notes = dict.fromkeys((*own.notes, *search.notes))
         return replace(own, pairs=(*own.pairs, *between), notes=tuple(notes))
 

@@ -83,9 +83,9 @@ class Conflicts:
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
         ruled = contradictions.find_among(view.all(), now, (self._engine.user,), view.get)
-        known = {*pairs, *(frozenset(each.ids) for each in ruled.found)}
+        known = {*pairs, *(frozenset(each.ids) for each in ruled.pairs)}
         judged, notes = self._judged(view, known, now) if use_model else ([], ())
-        unnoted = (each for each in (*ruled.found, *judged) if frozenset(each.ids) not in pairs)
+        unnoted = (each for each in (*ruled.pairs, *judged) if frozenset(each.ids) not in pairs)
         messages = tuple(self._engine.storage.messages.differing())
         return OpenConflicts(tuple(unnoted), tuple(noted), messages, (*ruled.notes, *notes))
 
