@@ -86,11 +86,6 @@ def shared(memories: Iterable[Memory], names: Sequence[str]) -> list[Memory]:
     ]
 
 
-def may_conflict(memory: Memory) -> bool:
-    """Whether a memory says something that another may contradict, or names one; a large store has many others."""
-    return bool(_is_fact(memory) or memory.key or memory.conflicts_with)
-
-
 Get = Callable[[str], Memory | None]
 """Reads a memory by its id."""
 
