@@ -92,7 +92,7 @@ class Changing:
         self._engine.refresh()
         message_ids = [each for each in ids if self._engine.search.message(each)]
         wanted = [self._engine.full_id(each) for each in ids if each not in message_ids]
-        repeating = self.messages_containing(ids, now=now) if message_ids else []
+        repeating = self.messages_containing(ids, now=now) if messages else []
         Sessions(self._engine).drop_messages([*message_ids, *repeating], now)
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
