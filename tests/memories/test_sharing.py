@@ -254,7 +254,7 @@ def test_a_list_names_the_owner(offices: Shared):
 
 
 def test_conflicts_between_users_are_about_what_they_share(offices: Shared):
-    found = offices.conflicts().found
+    found = offices.conflicts().pairs
     between = [{one.content for one in (pair.first, pair.second)} for pair in found]
     assert {
         "The timeout of the payments service is 30 seconds",
