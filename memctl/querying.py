@@ -31,7 +31,7 @@ from memctl.engine import Engine, retried
 from memctl.errors import DegradedError, MemctlError, ProviderError
 from memctl.providers.base import Embedder, Reranker
 from memctl.retrieval import answer as answering
-from memctl.retrieval import rank
+from memctl.retrieval import choosing
 from memctl.retrieval import rerank as reranking
 from memctl.retrieval.answer import Answer
 from memctl.retrieval.rank import Weights
@@ -67,7 +67,7 @@ class QueryEngine(Engine):
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
         hits = answer.hits
-        written = self.storage.receipts.write(query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
+        written = self.storage.receipts.write(query.text, _ids(hits), _ids(choosing.used(hits)), now) if receipt else ""
         origin = RECORDS if query.filters.as_of else ""
         return QueryResult(query, hits, answer.route, report.index_state, written, degraded, origin, reranked)
 
@@ -116,10 +116,10 @@ class QueryEngine(Engine):
         with locks_released():
             scores = reranker.scores(query.text, texts)
         cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
-        ranked = rank.order(reranking.reranked(answer.hits, scores, self.settings.rerank_weight))
-        spread = rank.spread(ranked, rank.document_of, query.top)
-        kept = rank.varied(spread, lambda hit: frozenset(terms.terms(self.text_for_reranker(hit))), query.top)
-        return replace(answer, hits=tuple(rank.order(kept))), cost
+        ranked = choosing.order(reranking.reranked(answer.hits, scores, self.settings.rerank_weight))
+        spread = choosing.spread(ranked, choosing.document_of, query.top)
+        kept = choosing.varied(spread, lambda hit: frozenset(terms.terms(self.text_for_reranker(hit))), query.top)
+        return replace(answer, hits=tuple(choosing.order(kept))), cost
 
     def text_for_reranker(self, hit: Hit) -> str:
         """The text of a hit for a reranker: the text that it was found by."""

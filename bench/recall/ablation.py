@@ -19,7 +19,7 @@ from bench.recall.data import Dialogue, load
 from bench.recall.systems import Memctl
 from memctl.core.models import Memory
 from memctl.core.text import terms
-from memctl.retrieval import answer, rank, retrieve
+from memctl.retrieval import answer, choosing, rank, retrieve
 from memctl.storage.entries import making as entries
 
 Change = tuple[Any, str, object]
@@ -56,7 +56,7 @@ PARTS: Mapping[str, tuple[Change, ...]] = {
     "stop words stay in the question": ((retrieve, "is_stop", lambda term: False),),
     "vectors of long texts count in full": ((rank, "LONG_EXPONENT", 0.0),),
     "vectors count in full in every script": ((rank, "FOREIGN_SHARE", 1.0),),
-    "the same may fill ten hits": ((rank, "SAME_SHARE", 1.1),),
+    "the same may fill ten hits": ((choosing, "SAME_SHARE", 1.1),),
     "without the route": ((answer, "route_of", lambda text: answer.Route()), (answer, "domain", lambda near: "")),
 }
 """What is taken out, as attributes of modules that are replaced for a run."""

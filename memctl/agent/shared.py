@@ -30,7 +30,7 @@ from memctl.core.selection import Selection
 from memctl.core.selection import select as selected
 from memctl.core.thread_locks import ThreadLock
 from memctl.errors import NotFoundError, RefusedError
-from memctl.retrieval import rank
+from memctl.retrieval import choosing
 from memctl.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Shared:
         ids = {memory.memory_id for memory in mine}
         both = contradictions.shared([*mine, *theirs], names)
         search = contradictions.find_among(both, now, names, {each.memory_id: each for each in both}.get)
-        between = [each for each in search.found if len(ids & {*each.ids}) == 1]
+        between = [each for each in search.pairs if len(ids & {*each.ids}) == 1]
         notes = dict.fromkeys((*own.notes, *search.notes))
         return replace(own, pairs=(*own.pairs, *between), notes=tuple(notes))
 
@@ -258,7 +258,7 @@ class Shared:
         others = [store.user for store in self._chosen(users) if store is not self.own]
         hits: Sequence[Hit] = ()
         if others and question.strip() and options.get("recall", True):
-            hits = rank.used(self.query(question, users=others, now=now, receipt=False, top=OTHERS_ASKED).hits)
+            hits = choosing.used(self.query(question, users=others, now=now, receipt=False, top=OTHERS_ASKED).hits)
         return self.own.build_context(question, others=hits, now=now, **options)
 
     def _chosen(self, users: Collection[str]) -> list[MemoryStore]:
@@ -271,7 +271,7 @@ class Shared:
 
     def _receipt(self, query: Query, hits: Sequence[Hit], now: datetime) -> str:
         mine = [hit for hit in hits if not hit.owner and hit.memory.layer != LAYER_DOCUMENT]
-        ids, used = ([hit.memory.memory_id for hit in some] for some in (mine, rank.used(mine)))
+        ids, used = ([hit.memory.memory_id for hit in some] for some in (mine, choosing.used(mine)))
         return self.own.engine.storage.receipts.write(query.text, ids, used, now)
 
 

@@ -3,73 +3,88 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from memctl.cli import choices, inputs, render
 from memctl.cli.opening import opened
 from memctl.cli.options import AllowSecret
-from memctl.present import plain, shapes
+from memctl.present import adding
 
-if TYPE_CHECKING:
-    from memctl.core.records import Added
-    from memctl.store import MemoryStore
+Text = Annotated[list[str] | None, typer.Argument(help="What to remember; - reads standard input.", metavar="TEXT...")]
+Category = Annotated[
+    str | None,
+    typer.Option(
+        "--category",
+        "-c",
+        help="work, life (the default), preference, emotion, strategy, or one of yours.",
+        autocompletion=choices.category,
+    ),
+]
+Subcategory = Annotated[str, typer.Option(help="A finer category, of your own.")]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "-t", help="A tag; a,b are two.", autocompletion=choices.tag),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        "-k",
+        help="fact, preference, episode, knowledge or strategy; by default what fits the category.",
+        autocompletion=choices.kind,
+    ),
+]
+Key = Annotated[str, typer.Option(help="Name of a fact with one value at a time, such as city.")]
+Value = Annotated[str | None, typer.Option(help="The value of that fact.")]
+Mode = Annotated[
+    str,
+    typer.Option(
+        help="What a new value does to the old one: overwrite, append (a history), merge (fields of an object).",
+        metavar="MODE",
+        autocompletion=choices.mode,
+    ),
+]
+Importance = Annotated[float | None, typer.Option(help="How important.", min=0, max=1, metavar="NUMBER")]
+Confidence = Annotated[float | None, typer.Option(help="How sure it is.", min=0, max=1, metavar="NUMBER")]
+Source = Annotated[str, typer.Option(help="Where it comes from; default: user.", metavar="TEXT")]
+OccurredAt = Annotated[str | None, typer.Option(help="When it happened.", metavar="TIME")]
+ExpiresAt = Annotated[str | None, typer.Option(help="When it stops being true.", metavar="TIME")]
+Pin = Annotated[bool, typer.Option("--pin", help="Never let it fade.")]
+Detail = Annotated[Path | None, typer.Option(help="A Markdown file to keep with it.")]
+Jsonl = Annotated[Path | None, typer.Option(help="Add one memory a line from this file (- for standard input).")]
+AllowDuplicate = Annotated[bool, typer.Option("--allow-duplicate", help="Store it even if the text is already known.")]
+Extract = Annotated[
+    bool, typer.Option("--extract", help="Learn about the user from a conversation: text, a file, or -.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="With --extract: show what would be learned without storing it.")
+]
 
 
 def add(
-    text: Annotated[
-        list[str] | None, typer.Argument(help="What to remember; - reads standard input.", metavar="TEXT...")
-    ] = None,
-    category: Annotated[
-        str | None,
-        typer.Option(
-            "--category", "-c", help="work, life (the default), preference, emotion, strategy, or one of yours.",
-            autocompletion=choices.category,
-        ),
-    ] = None,
-    subcategory: Annotated[str, typer.Option(help="A finer category, of your own.")] = "",
-    tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", "-t", help="A tag; a,b are two.", autocompletion=choices.tag),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind", "-k", help="fact, preference, episode, knowledge or strategy; by default what fits the category.",
-            autocompletion=choices.kind,
-        ),
-    ] = None,
-    key: Annotated[str, typer.Option(help="Name of a fact with one value at a time, such as city.")] = "",
-    value: Annotated[str | None, typer.Option(help="The value of that fact.")] = None,
-    mode: Annotated[
-        str,
-        typer.Option(
-            help="What a new value does to the old one: overwrite, append (a history), merge (fields of an object).",
-            metavar="MODE", autocompletion=choices.mode,
-        ),
-    ] = "overwrite",
-    importance: Annotated[float | None, typer.Option(help="How important.", min=0, max=1, metavar="NUMBER")] = None,
-    confidence: Annotated[float | None, typer.Option(help="How sure it is.", min=0, max=1, metavar="NUMBER")] = None,
-    source: Annotated[str, typer.Option(help="Where it comes from; default: user.", metavar="TEXT")] = "",
-    occurred_at: Annotated[str | None, typer.Option(help="When it happened.", metavar="TIME")] = None,
-    expires_at: Annotated[str | None, typer.Option(help="When it stops being true.", metavar="TIME")] = None,
-    pin: Annotated[bool, typer.Option("--pin", help="Never let it fade.")] = False,
-    detail: Annotated[Path | None, typer.Option(help="A Markdown file to keep with it.")] = None,
-    jsonl: Annotated[
-        Path | None, typer.Option(help="Add one memory a line from this file (- for standard input).")
-    ] = None,
-    allow_duplicate: Annotated[
-        bool, typer.Option("--allow-duplicate", help="Store it even if the text is already known.")
-    ] = False,
+    text: Text = None,
+    category: Category = None,
+    subcategory: Subcategory = "",
+    tag: Tags = None,
+    kind: Kind = None,
+    key: Key = "",
+    value: Value = None,
+    mode: Mode = "overwrite",
+    importance: Importance = None,
+    confidence: Confidence = None,
+    source: Source = "",
+    occurred_at: OccurredAt = None,
+    expires_at: ExpiresAt = None,
+    pin: Pin = False,
+    detail: Detail = None,
+    jsonl: Jsonl = None,
+    allow_duplicate: AllowDuplicate = False,
     allow_secret: AllowSecret = False,
-    extract: Annotated[
-        bool, typer.Option("--extract", help="Learn about the user from a conversation: text, a file, or -.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --extract: show what would be learned without storing it.")
-    ] = False,
-) -> None:  # fmt: skip
+    extract: Extract = False,
+    dry_run: DryRun = False,
+) -> None:
     """Remember something.
 
     Adding a known text again counts as a mention. With --key and --value a new value supersedes the old one.
@@ -79,7 +94,6 @@ def add(
     Example: memctl add "Alice prefers tea to coffee" --category preference --tag drinks
     """
     from memctl.cli import bulk, extracting
-    from memctl.errors import UsageError
 
     typed = {
         "category": category, "subcategory": subcategory, "tags": inputs.tags(tag), "kind": kind, "key": key,
@@ -87,16 +101,11 @@ def add(
         "occurred_at": inputs.moment(occurred_at), "expires_at": inputs.expiry(expires_at), "pinned": pin or None,
     }  # fmt: skip
     fields: dict[str, Any] = {name: field for name, field in typed.items() if field not in (None, "", ())}
-    if dry_run and not extract:
-        raise UsageError("--dry-run needs --extract", hint="memctl add --extract chat.txt --dry-run")
+    _check_inputs(extract, jsonl, dry_run, bool(fields or detail), bool(text), allow_duplicate)
     if extract:
-        if fields or detail or jsonl or allow_duplicate:
-            raise UsageError("--extract takes no fields and no other input", hint="Leave the other options out.")
         extracting.learn(text or [], dry_run, allow_secret)
         return
     if jsonl is not None:
-        if text or fields or detail:
-            raise UsageError("--jsonl takes no text and no fields", hint="Leave the text and the other options out.")
         bulk.add_jsonl(jsonl, allow_duplicate, allow_secret)
         return
     content = _content(text or [], key, value)
@@ -105,7 +114,26 @@ def add(
             content, detail=inputs.file_text(detail) if detail else None, mode=mode,
             allow_duplicate=allow_duplicate, allow_secret=allow_secret, **fields,
         )  # fmt: skip
-        _print_added(store, added)
+        render.document(adding.added_json(added))
+        render.lines(adding.added_page(added, store.get))
+
+
+def _check_inputs(
+    extract: bool, jsonl: Path | None, dry_run: bool, fields: bool, text: bool, allow_duplicate: bool
+) -> None:
+    """Check that the options of one input do not meet those of another.
+
+    Raises:
+        UsageError: they do.
+    """
+    from memctl.errors import UsageError
+
+    if dry_run and not extract:
+        raise UsageError("--dry-run needs --extract", hint="memctl add --extract chat.txt --dry-run")
+    if extract and (fields or jsonl or allow_duplicate):
+        raise UsageError("--extract takes no fields and no other input", hint="Leave the other options out.")
+    if jsonl is not None and (text or fields):
+        raise UsageError("--jsonl takes no text and no fields", hint="Leave the text and the other options out.")
 
 
 def _content(text: list[str], key: str, value: str | None) -> str:
@@ -128,20 +156,3 @@ def _value(value: str | None, mode: str) -> Any:
 
     inputs.check_choice("mode", mode, MODES)
     return inputs.json_object(value, "--value") if mode == MERGE and value is not None else value
-
-
-def _print_added(store: MemoryStore, added: Added) -> None:
-    memory = added.memory
-    related = {"replaced": list(added.replaced), "near": list(added.near), "contradicts": list(added.against)}
-    render.document({"outcome": added.outcome, "memory": shapes.memory_json(memory), **related})
-    sentences = {
-        "added": f"added {memory.memory_id}",
-        "mentioned": f"already known: {memory.memory_id} (mentioned {memory.mentions} times)",
-        "updated": f"updated {memory.memory_id}, superseding {', '.join(added.replaced)}",
-    }
-    render.say(sentences[added.outcome])
-    for word, ids in (("similar to", added.near), ("seems to contradict", added.against)):
-        for each in ids:
-            render.say(f"  {word} {each}: {plain.one_line(store.get(each).content, 80)}")
-    if added.against:
-        render.say("  `memctl conflicts` shows what differs, and how to resolve it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from memctl.cli.ids import complete_id, of_rows
 from memctl.cli.opening import opened, opened_with
 from memctl.cli.options import DryRun, Now
 from memctl.present import conflicts as shapes
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 def list_conflicts(
@@ -29,36 +32,46 @@ def list_conflicts(
         render.warn(note)
 
 
+First = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="A memory, or a merge conflict.", autocompletion=complete_id, callback=of_rows),
+]
+Second = Annotated[
+    str, typer.Argument(metavar="[ID]", help="The other memory.", autocompletion=complete_id, callback=of_rows)
+]
+Keep = Annotated[
+    str,
+    typer.Option(
+        "--keep",
+        metavar="ID",
+        help="Keep this one; newest means the newer one.",
+        autocompletion=complete_id,
+        callback=of_rows,
+    ),
+]
+Merge = Annotated[str, typer.Option("--merge", help="Replace both with this text.", metavar="TEXT")]
+Both = Annotated[bool, typer.Option("--both", help="Both are true; do not list them again.")]
+Until = Annotated[
+    str | None, typer.Option("--until", help="With --both: when the older one stopped being true.", metavar="TIME")
+]
+Ours = Annotated[bool, typer.Option("--ours", help="For a merge: take our side.")]
+Theirs = Annotated[bool, typer.Option("--theirs", help="For a merge: take the other side.")]
+Text = Annotated[str | None, typer.Option("--text", help="For a merge: take this text.", metavar="TEXT")]
+
+
 def resolve(
-    first: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID", help="A memory, or a merge conflict.", autocompletion=complete_id, callback=of_rows
-        ),
-    ],
-    second: Annotated[
-        str, typer.Argument(metavar="[ID]", help="The other memory.", autocompletion=complete_id, callback=of_rows)
-    ] = "",
-    keep: Annotated[
-        str,
-        typer.Option(
-            "--keep", metavar="ID", help="Keep this one; newest means the newer one.",
-            autocompletion=complete_id, callback=of_rows,
-        ),
-    ] = "",
-    merge: Annotated[str, typer.Option("--merge", help="Replace both with this text.", metavar="TEXT")] = "",
-    both: Annotated[bool, typer.Option("--both", help="Both are true; do not list them again.")] = False,
-    until: Annotated[
-        str | None, typer.Option("--until", help="With --both: when the older one stopped being true.", metavar="TIME")
-    ] = None,
-    ours: Annotated[bool, typer.Option("--ours", help="For a merge: take our side.")] = False,
-    theirs: Annotated[bool, typer.Option("--theirs", help="For a merge: take the other side.")] = False,
-    text: Annotated[
-        str | None, typer.Option("--text", help="For a merge: take this text.", metavar="TEXT")
-    ] = None,
+    first: First,
+    second: Second = "",
+    keep: Keep = "",
+    merge: Merge = "",
+    both: Both = False,
+    until: Until = None,
+    ours: Ours = False,
+    theirs: Theirs = False,
+    text: Text = None,
     dry_run: DryRun = False,
     now: Now = None,
-) -> None:  # fmt: skip
+) -> None:
     """Resolve a conflict between two memories, or one from a merge.
 
     The memory that is not kept becomes superseded and stays readable; a candidate is archived instead. For a merge,
@@ -75,11 +88,7 @@ def resolve(
             raise UsageError("a merge conflict takes other options than two memories", hint=hint)
         if ours and theirs:
             raise UsageError("--ours and --theirs exclude each other")
-        side = "ours" if ours else "theirs" if theirs else ""
-        with opened() as store:
-            settled = store.conflicts.resolve_merge(first, side=side, text=text, dry_run=dry_run, now=moment)
-        render.document(shapes.merge_json(settled, dry_run=dry_run))
-        render.lines(shapes.merge_page(settled, dry_run=dry_run))
+        _resolve_merge(first, "ours" if ours else "theirs" if theirs else "", text, dry_run, moment)
         return
     with opened() as store:
         resolved = store.conflicts.resolve(
@@ -87,6 +96,13 @@ def resolve(
         )
     render.document(shapes.resolved_json(resolved, dry_run=dry_run))
     render.lines(shapes.resolved_page(resolved, dry_run=dry_run))
+
+
+def _resolve_merge(name: str, side: str, text: str | None, dry_run: bool, now: datetime | None) -> None:
+    with opened() as store:
+        settled = store.conflicts.resolve_merge(name, side=side, text=text, dry_run=dry_run, now=now)
+    render.document(shapes.merge_json(settled, dry_run=dry_run))
+    render.lines(shapes.merge_page(settled, dry_run=dry_run))
 
 
 GROUP = commands.Commands(

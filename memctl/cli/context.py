@@ -18,44 +18,56 @@ if TYPE_CHECKING:
 FORMATS = ("md", "messages", "json")
 
 
+Question = Annotated[
+    list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT...")
+]
+Session = Annotated[str, typer.Option(help="The session whose messages and task to include.", metavar="ID")]
+Budget = Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")]
+MemoryTokens = Annotated[
+    int | None, typer.Option(help="Tokens of the recalled part, instead of its share.", metavar="N", min=0)
+]
+Gate = Annotated[
+    bool | None,
+    typer.Option("--gate/--no-gate", help="Whether to include almost nothing if no memory answers the question."),
+]
+TaskKind = Annotated[
+    str,
+    typer.Option(
+        help="simple, medium or complex: how to divide the window.",
+        metavar="TASK",
+        autocompletion=choices.task_kind,
+    ),
+]
+System = Annotated[str, typer.Option(help="The system prompt.", metavar="TEXT")]
+Tokenizer = Annotated[str, typer.Option(help="The tokenizer, instead of the setting's.", metavar="NAME")]
+Form = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        help="md (the long-term part), messages (chat messages as JSON), or json (all of it).",
+        metavar="FORMAT",
+        autocompletion=choices.of(*FORMATS),
+    ),
+]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Show why each memory is in or out, and how the window is divided.")
+]
+
+
 def context(
-    text: Annotated[
-        list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT...")
-    ],
-    session: Annotated[str, typer.Option(help="The session whose messages and task to include.", metavar="ID")] = "",
-    budget: Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")] = None,
-    memory_tokens: Annotated[
-        int | None, typer.Option(help="Tokens of the recalled part, instead of its share.", metavar="N", min=0)
-    ] = None,
-    gate: Annotated[
-        bool | None,
-        typer.Option(
-            "--gate/--no-gate", help="Whether to include almost nothing if no memory answers the question."
-        ),
-    ] = None,
-    task: Annotated[
-        str,
-        typer.Option(
-            help="simple, medium or complex: how to divide the window.", metavar="TASK",
-            autocompletion=choices.task_kind,
-        ),
-    ] = "medium",
-    system: Annotated[str, typer.Option(help="The system prompt.", metavar="TEXT")] = "",
-    tokenizer: Annotated[str, typer.Option(help="The tokenizer, instead of the setting's.", metavar="NAME")] = "",
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", help="md (the long-term part), messages (chat messages as JSON), or json (all of it).",
-            metavar="FORMAT",
-            autocompletion=choices.of(*FORMATS),
-        ),
-    ] = "md",
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show why each memory is in or out, and how the window is divided.")
-    ] = False,
+    text: Question,
+    session: Session = "",
+    budget: Budget = None,
+    memory_tokens: MemoryTokens = None,
+    gate: Gate = None,
+    task: TaskKind = "medium",
+    system: System = "",
+    tokenizer: Tokenizer = "",
+    form: Form = "md",
+    explain: Explain = False,
     with_: options.With = None,
     now: Now = None,
-) -> None:  # fmt: skip
+) -> None:
     """Build the context of a model's call, within a budget of tokens.
 
     Pinned memories and constraints come first, then relevant preferences and strategies, then memories, messages and

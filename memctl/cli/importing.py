@@ -11,43 +11,43 @@ from typer.models import TyperPath
 from memctl.cli import choices
 from memctl.cli.options import AllowSecret, DryRun
 
+Source = Annotated[
+    str,  # as typed: a Path would shorten the // of an address
+    typer.Argument(
+        help="A file or folder, or postgresql://…; - reads standard input.",
+        metavar="PATH",
+        click_type=TyperPath(path_type=str),
+    ),
+]
+Form = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        autocompletion=choices.import_format,
+        help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.",
+    ),
+]
+OnlyStore = Annotated[
+    str,
+    typer.Option("--only-store", help="Only lines whose `store`, or mem0's memories and rows whose `user_id` is this."),
+]
+AllowDuplicate = Annotated[bool, typer.Option("--allow-duplicate", help="Store texts even if they are already known.")]
+SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Import the rest if some lines are broken.")]
+Archive = Annotated[
+    bool, typer.Option("--archive", help="PATH is an archive of `export --archive`: restore it as a new user.")
+]
+WithSettings = Annotated[bool, typer.Option("--with-settings", help="With --archive: also take its memctl.yaml.")]
+
 
 def import_(
-    path: Annotated[
-        str,  # as typed: a Path would shorten the // of an address
-        typer.Argument(
-            help="A file or folder, or postgresql://…; - reads standard input.",
-            metavar="PATH",
-            click_type=TyperPath(path_type=str),
-        ),
-    ],
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            autocompletion=choices.import_format,
-            help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.",
-        ),
-    ] = "auto",
-    only_store: Annotated[
-        str,
-        typer.Option(
-            "--only-store", help="Only lines whose `store`, or mem0's memories and rows whose `user_id` is this."
-        ),
-    ] = "",
-    allow_duplicate: Annotated[
-        bool, typer.Option("--allow-duplicate", help="Store texts even if they are already known.")
-    ] = False,
-    skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="Import the rest if some lines are broken.")
-    ] = False,
+    path: Source,
+    form: Form = "auto",
+    only_store: OnlyStore = "",
+    allow_duplicate: AllowDuplicate = False,
+    skip_broken: SkipBroken = False,
     allow_secret: AllowSecret = False,
-    archive: Annotated[
-        bool, typer.Option("--archive", help="PATH is an archive of `export --archive`: restore it as a new user.")
-    ] = False,
-    with_settings: Annotated[
-        bool, typer.Option("--with-settings", help="With --archive: also take its memctl.yaml.")
-    ] = False,
+    archive: Archive = False,
+    with_settings: WithSettings = False,
     dry_run: DryRun = False,
 ) -> None:
     """Import memories from a file or another tool.

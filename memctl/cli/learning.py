@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,42 +11,51 @@ from memctl.cli.ids import Ids, complete_shown_id, of_rows
 from memctl.cli.opening import opened
 from memctl.cli.options import AllowSecret, DryRun, Now
 from memctl.errors import UsageError, argument, quoted
-from memctl.present import plain, shapes
+from memctl.present import judging, plain, shapes
 from memctl.present.pages import record_changes
 
-if TYPE_CHECKING:
-    from memctl.feedback.service import Judged
+Target = Annotated[
+    str,
+    typer.Argument(
+        help="The id of a memory or a message, or the receipt of an answer.",
+        metavar="ID|RECEIPT",
+        autocompletion=complete_shown_id,
+        callback=of_rows,
+    ),
+]
+Judgement = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="For a memory: up, down, or 1 to 5 (3 is neutral); 👍, 👎, ★★★★☆ and 4 stars too.",
+        metavar="JUDGEMENT",
+    ),
+]
+Used = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--used",
+        help="For an answer: a memory or message that was used; may be repeated.",
+        autocompletion=complete_shown_id,
+        callback=of_rows,
+        metavar="ID",
+    ),
+]
+Outcome = Annotated[str, typer.Option(help="For an answer: good or bad.", metavar="OUTCOME")]
+Receipt = Annotated[str, typer.Option(help="For a memory: the answer it was part of.", metavar="RECEIPT")]
+Reason = Annotated[str, typer.Option(help="Why; kept with the judgement.")]
 
 
 def feedback(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="The id of a memory or a message, or the receipt of an answer.", metavar="ID|RECEIPT",
-            autocompletion=complete_shown_id, callback=of_rows,
-        ),
-    ],
-    judgement: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="For a memory: up, down, or 1 to 5 (3 is neutral); 👍, 👎, ★★★★☆ and 4 stars too.",
-            metavar="JUDGEMENT",
-        ),
-    ] = None,
-    used: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--used", help="For an answer: a memory or message that was used; may be repeated.",
-            autocompletion=complete_shown_id, callback=of_rows, metavar="ID",
-        ),
-    ] = None,
-    outcome: Annotated[str, typer.Option(help="For an answer: good or bad.", metavar="OUTCOME")] = "",
-    receipt: Annotated[str, typer.Option(help="For a memory: the answer it was part of.", metavar="RECEIPT")] = "",
-    reason: Annotated[str, typer.Option(help="Why; kept with the judgement.")] = "",
+    target: Target,
+    judgement: Judgement = None,
+    used: Used = None,
+    outcome: Outcome = "",
+    receipt: Receipt = "",
+    reason: Reason = "",
     allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
     now: Now = None,
-) -> None:  # fmt: skip
+) -> None:
     """Judge a memory, a message, or the outcome of an answer.
 
     A good judgement raises a memory's reward and confidence; a bad one lowers them and marks it for revision. Messages
@@ -71,25 +80,8 @@ def feedback(
                 target, " ".join(judgement), reason=reason, receipt=receipt, allow_secret=allow_secret, dry_run=dry_run,
                 now=moment,
             )  # fmt: skip
-    _print_judged(judged, dry_run)
-
-
-def _print_judged(judged: Judged, dry_run: bool) -> None:
-    given = judged.feedback
-    render.document(
-        {
-            "dry_run": dry_run, "feedback": "" if dry_run else given.feedback_id, "judgement": given.judgement,
-            "score": given.score, "receipt": given.receipt, "memories": [shapes.memory_json(m) for m in judged.after],
-            "messages": list(judged.messages),
-        }
-    )  # fmt: skip
-    changes = list(zip(judged.before, judged.after, strict=True))
-    render.lines(record_changes(changes, dry_run=dry_run))
-    for message_id in judged.messages:
-        render.say(f"{message_id}  {'would be noted' if dry_run else 'noted'}: {given.judgement}")
-    marked = [after.memory_id for before, after in changes if after.needs_revision > before.needs_revision]
-    if marked and not dry_run:
-        render.say(f"marked for revision: `memctl edit {argument(marked[0])}`, or see `memctl list --needs-revision`")
+    render.document(judging.judged_json(judged, dry_run=dry_run))
+    render.lines(judging.judged_page(judged, dry_run=dry_run))
 
 
 def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:

@@ -21,6 +21,30 @@ if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
 
+Subcategory = Annotated[str, typer.Option(help="Only this subcategory.")]
+Key = Annotated[str, typer.Option(help="Only facts with this key.")]
+Contains = Annotated[str, typer.Option(help="Only memories that contain this text, ignoring case.", metavar="TEXT")]
+Pinned = Annotated[bool, typer.Option("--pinned", help="Only pinned memories.")]
+NeedsRevision = Annotated[bool, typer.Option("--needs-revision", help="Only memories marked for revision.")]
+Archived = Annotated[bool, typer.Option("--archived", help="Archived memories.")]
+Superseded = Annotated[bool, typer.Option("--superseded", help="Superseded memories.")]
+Candidates = Annotated[bool, typer.Option("--candidates", help="Candidates: memories that are not confirmed yet.")]
+Trash = Annotated[bool, typer.Option("--trash", help="Forgotten and expired memories.")]
+All = Annotated[bool, typer.Option("--all", help="Memories of any status.")]
+Sort = Annotated[
+    str,
+    typer.Option(
+        autocompletion=choices.sort,
+        help="created, updated, occurred, importance, confidence, reward, used or text.",
+    ),
+]
+Ascending = Annotated[bool, typer.Option("--ascending", help="Smallest first.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", "-n", help="How many; 0 for all. 200 on a terminal, else all.", min=0)
+]
+Offset = Annotated[int, typer.Option(help="How many to skip.", min=0)]
+
+
 def list_memories(
     category: Category = None,
     kind: Kind = None,
@@ -29,36 +53,22 @@ def list_memories(
     until: Until = None,
     as_of: options.AsOf = None,
     valid_at: options.ValidAt = None,
-    subcategory: Annotated[str, typer.Option(help="Only this subcategory.")] = "",
-    key: Annotated[str, typer.Option(help="Only facts with this key.")] = "",
+    subcategory: Subcategory = "",
+    key: Key = "",
     source: Source = None,
     session: Sessions = None,
-    contains: Annotated[
-        str, typer.Option(help="Only memories that contain this text, ignoring case.", metavar="TEXT")
-    ] = "",
-    pinned: Annotated[bool, typer.Option("--pinned", help="Only pinned memories.")] = False,
-    needs_revision: Annotated[
-        bool, typer.Option("--needs-revision", help="Only memories marked for revision.")
-    ] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="Archived memories.")] = False,
-    superseded: Annotated[bool, typer.Option("--superseded", help="Superseded memories.")] = False,
-    candidates: Annotated[
-        bool, typer.Option("--candidates", help="Candidates: memories that are not confirmed yet.")
-    ] = False,
-    trash: Annotated[bool, typer.Option("--trash", help="Forgotten and expired memories.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Memories of any status.")] = False,
-    sort: Annotated[
-        str,
-        typer.Option(
-            autocompletion=choices.sort,
-            help="created, updated, occurred, importance, confidence, reward, used or text.",
-        ),
-    ] = "created",
-    ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", help="How many; 0 for all. 200 on a terminal, else all.", min=0)
-    ] = None,
-    offset: Annotated[int, typer.Option(help="How many to skip.", min=0)] = 0,
+    contains: Contains = "",
+    pinned: Pinned = False,
+    needs_revision: NeedsRevision = False,
+    archived: Archived = False,
+    superseded: Superseded = False,
+    candidates: Candidates = False,
+    trash: Trash = False,
+    every: All = False,
+    sort: Sort = "created",
+    ascending: Ascending = False,
+    limit: Limit = None,
+    offset: Offset = 0,
     with_: options.With = None,
 ) -> None:
     """List memories, on a terminal in a pager.

@@ -45,3 +45,7 @@ With = Annotated[
 NoModel = Annotated[bool, typer.Option("--no-model", help="Use rules only, even if a language model is configured.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 Session = Annotated[str, typer.Option("--session", help="The session.", autocompletion=choices.session, metavar="ID")]
+Last = Annotated[int, typer.Option("--last", "-n", min=0, help="Only the last N messages; 0 for all.")]
+Full = Annotated[bool, typer.Option("--full", help="Print messages in full.")]
+Tool = Annotated[str, typer.Option("--tool", help="The tool that is called.", metavar="NAME")]
+Arguments = Annotated[str, typer.Option("--args", help="Its arguments, as a JSON object.", metavar="JSON")]

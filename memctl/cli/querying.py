@@ -21,9 +21,27 @@ if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
 
+Question = Annotated[list[str], typer.Argument(help="The question; - reads standard input.", metavar="TEXT...")]
+Top = Annotated[int | None, typer.Option("--top", "-n", help="How many hits at most.", min=1, max=1000)]
+Only = Annotated[
+    str,
+    typer.Option("--only", help="Only memories, messages or documents.", autocompletion=choices.part, metavar="PART"),
+]
+MinScore = Annotated[
+    float,
+    typer.Option(
+        "--min-relevance", "--min-score", help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1
+    ),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Show how each hit was scored, and the route.")]
+NoRoute = Annotated[bool, typer.Option("--no-route", help="Search all categories and layers alike.")]
+Md = Annotated[bool, typer.Option("--md", help="Print Markdown to paste in a prompt, memories fenced as data.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Fail rather than give a degraded answer.")]
+
+
 def query(
-    text: Annotated[list[str], typer.Argument(help="The question; - reads standard input.", metavar="TEXT...")],
-    top: Annotated[int | None, typer.Option("--top", "-n", help="How many hits at most.", min=1, max=1000)] = None,
+    text: Question,
+    top: Top = None,
     category: Category = None,
     kind: Kind = None,
     tag: Tag = None,
@@ -33,25 +51,13 @@ def query(
     until: Until = None,
     as_of: options.AsOf = None,
     valid_at: options.ValidAt = None,
-    only: Annotated[
-        str,
-        typer.Option(
-            "--only", help="Only memories, messages or documents.", autocompletion=choices.part, metavar="PART"
-        ),
-    ] = "",
-    min_score: Annotated[
-        float,
-        typer.Option(
-            "--min-relevance", "--min-score", help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1
-        ),
-    ] = 0.0,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each hit was scored, and the route.")] = False,
-    no_route: Annotated[bool, typer.Option("--no-route", help="Search all categories and layers alike.")] = False,
-    md: Annotated[
-        bool, typer.Option("--md", help="Print Markdown to paste in a prompt, memories fenced as data.")
-    ] = False,
+    only: Only = "",
+    min_score: MinScore = 0.0,
+    explain: Explain = False,
+    no_route: NoRoute = False,
+    md: Md = False,
     rerank: Rerank = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail rather than give a degraded answer.")] = False,
+    strict: Strict = False,
     with_: options.With = None,
     now: options.Now = None,
 ) -> None:

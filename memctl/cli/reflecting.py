@@ -90,7 +90,7 @@ def _chosen(
 
     from memctl.core.models import MEMORIES, Query
     from memctl.reflections.scope import Scope
-    from memctl.retrieval.rank import used
+    from memctl.retrieval.choosing import used
 
     if ids:
         return [store.get(memory_id) for memory_id in ids], Scope()

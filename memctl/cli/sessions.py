@@ -52,8 +52,8 @@ def _row(info: SessionInfo) -> tuple[str, ...]:
 
 def show(
     session_id: SessionId = "main",
-    last: Annotated[int, typer.Option("--last", "-n", min=0, help="Only the last N messages; 0 for all.")] = 0,
-    full: Annotated[bool, typer.Option("--full", help="Print messages in full.")] = False,
+    last: options.Last = 0,
+    full: options.Full = False,
     offload: Annotated[
         str, typer.Option("--offload", help="Print the offloaded content with this reference.", metavar="REF")
     ] = "",
@@ -104,8 +104,8 @@ def add(
     call: Annotated[
         str, typer.Option("--call", help="Id of the tool call that this message makes.", metavar="CALL")
     ] = "",
-    tool: Annotated[str, typer.Option("--tool", help="The tool that is called.", metavar="NAME")] = "",
-    arguments: Annotated[str, typer.Option("--args", help="Its arguments, as a JSON object.", metavar="JSON")] = "",
+    tool: options.Tool = "",
+    arguments: options.Arguments = "",
     allow_secret: AllowSecret = False,
     now: Now = None,
 ) -> None:

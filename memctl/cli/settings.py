@@ -12,6 +12,8 @@ from memctl.cli.invocation import the_store
 if TYPE_CHECKING:
     from memctl.trust import Server
 
+Setting = Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=choices.setting)]
+
 
 def list_settings() -> None:
     """List every setting with its value.
@@ -38,9 +40,7 @@ def _shown(value: Any) -> str:
     return config_values.shown(value)
 
 
-def get(
-    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=choices.setting)],
-) -> None:
+def get(name: Setting) -> None:
     """Print one setting.
 
     Example: memctl config get model
@@ -56,7 +56,7 @@ def get(
 
 
 def set_(
-    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=choices.setting)],
+    name: Setting,
     value: Annotated[str, typer.Argument(help="Its value; lists with commas.", metavar="VALUE")],
 ) -> None:
     """Change one setting in memctl.yaml; other lines stay as they are.
@@ -77,7 +77,7 @@ def set_(
 
 
 def unset(
-    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=choices.setting)],
+    name: Setting,
 ) -> None:
     """Remove one setting from memctl.yaml, so that its default applies again.
 

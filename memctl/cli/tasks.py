@@ -68,8 +68,8 @@ def step(
         list[str] | None, typer.Argument(help="The step; default: the next of the plan.", metavar="[TEXT...]")
     ] = None,
     session: options.Session = "main",
-    tool: Annotated[str, typer.Option("--tool", help="The tool that is called.", metavar="NAME")] = "",
-    arguments: Annotated[str, typer.Option("--args", help="Its arguments, as a JSON object.", metavar="JSON")] = "",
+    tool: options.Tool = "",
+    arguments: options.Arguments = "",
     result: Annotated[str | None, typer.Option(help="Its result; ends the step.", metavar="TEXT")] = None,
     error: Annotated[str | None, typer.Option(help="Why it failed; ends the step.", metavar="TEXT")] = None,
     now: Now = None,

@@ -49,8 +49,8 @@ def show(
     around: Annotated[
         int, typer.Option("--around", help="With a message: how many before and after it.", min=0, metavar="N")
     ] = 2,
-    last: Annotated[int, typer.Option("--last", "-n", min=0, help="Only the last N messages; 0 for all.")] = 0,
-    full: Annotated[bool, typer.Option("--full", help="Print messages in full.")] = False,
+    last: options.Last = 0,
+    full: options.Full = False,
     now: Now = None,
 ) -> None:  # fmt: skip
     """Print messages; or how many are kept, since when, and their size.

@@ -86,11 +86,6 @@ def shared(memories: Iterable[Memory], names: Sequence[str]) -> list[Memory]:
     ]
 
 
-def may_conflict(memory: Memory) -> bool:
-    """Whether a memory says something that another may contradict, or names one; a large store has many others."""
-    return bool(_is_fact(memory) or memory.key or memory.conflicts_with)
-
-
 Get = Callable[[str], Memory | None]
 """Reads a memory by its id."""
 
@@ -104,7 +99,7 @@ class Search:
         partly: of how many of these only some pairs were, because many others share their words or their key.
     """
 
-    found: tuple[Contradiction, ...]
+    pairs: tuple[Contradiction, ...]
     searched: int
     partly: int
 
@@ -123,7 +118,7 @@ def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -
         names: what the one whose memories these are is called; a name that most memories begin with is found alone.
     """
     known = list(memories)
-    return list(find_among(known, now, names, _by_id(known).get).found)
+    return list(find_among(known, now, names, _by_id(known).get).pairs)
 
 
 def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], get: Get) -> Search:
@@ -159,9 +154,9 @@ def _by_id(memories: Iterable[Memory]) -> dict[str, Memory]:
     return {memory.memory_id: memory for memory in memories}
 
 
-def _surer(found: Contradiction) -> tuple[float, str, tuple[str, ...]]:
+def _surer(contradiction: Contradiction) -> tuple[float, str, tuple[str, ...]]:
     """What makes one finding about a pair better than another, so that the order of the memories says nothing."""
-    return found.score, found.kind, found.evidence
+    return contradiction.score, contradiction.kind, contradiction.evidence
 
 
 def _pair(one: Memory, other: Memory, kind: str, score: float, evidence: Sequence[str]) -> Contradiction:
@@ -236,7 +231,7 @@ def _text(memory: Memory) -> _Text:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Statement:
     """A claim of a memory."""
 
     of: _Text
@@ -259,14 +254,14 @@ def _is_fact(memory: Memory) -> bool:
 def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> tuple[Iterator[Contradiction], set[str]]:
     """What contradicts itself in some texts, and the ids of those of which only some pairs were compared."""
     known = aliases((text.content for text in texts), names)
-    said = [_Said(text, claim) for text in texts for claim in claims(text.content, known)]
-    blocks, left_out = _blocks([tuple(_content(each.claim)) for each in said])
-    partly = {said[at].of.memory_id for at in left_out}
-    said, blocks = _meeting(said, blocks)
-    own = _blocks_of(len(said), blocks)
+    statements = [_Statement(text, claim) for text in texts for claim in claims(text.content, known)]
+    blocks, left_out = _blocks([tuple(_content(each.claim)) for each in statements])
+    partly = {statements[at].of.memory_id for at in left_out}
+    statements, blocks = _meeting(statements, blocks)
+    own = _blocks_of(len(statements), blocks)
     rarest = RAREST if sum(len(group) ** 2 for group in blocks) > LOOKS else len(blocks)
-    partly |= {each.of.memory_id for each, numbers in zip(said, own, strict=True) if len(numbers) > rarest}
-    return _clashing(_near(said, blocks, own, rarest), get), partly
+    partly |= {each.of.memory_id for each, numbers in zip(statements, own, strict=True) if len(numbers) > rarest}
+    return _clashing(_near(statements, blocks, own, rarest), get), partly
 
 
 def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> list[Memory]:
@@ -295,19 +290,19 @@ def _share_a_subject(one: Bits, other: Bits) -> bool:
     return bool(one[0] & other[1] or other[0] & one[1])
 
 
-def _clashing(pairs: Iterable[tuple[_Said, _Said]], get: Get) -> Iterator[Contradiction]:
+def _clashing(pairs: Iterable[tuple[_Statement, _Statement]], get: Get) -> Iterator[Contradiction]:
     for one, other in pairs:
         if one.of.content == other.of.content:
             continue
-        found = clash(one.claim, other.claim)
-        if not found:
+        difference = clash(one.claim, other.claim)
+        if not difference:
             continue
         first, second = get(one.of.memory_id), get(other.of.memory_id)
         if first and second and not settled(first, second) and at_one_time(first, second):
-            yield _pair(first, second, found.kind, _score(found), _evidence(found))
+            yield _pair(first, second, difference.kind, _score(difference), _evidence(difference))
 
 
-def _older_first(pair: tuple[_Said, _Said]) -> tuple[_Said, _Said]:
+def _older_first(pair: tuple[_Statement, _Statement]) -> tuple[_Statement, _Statement]:
     one, other = pair
     return pair if one.of.age_order <= other.of.age_order else (other, one)
 
@@ -337,16 +332,17 @@ def opposites(text: str) -> list[str]:
     return sorted({other for claim in short for word in claim.words for other in lexicon.excluded(word.stem)})
 
 
-def _score(found: Clash) -> float:
-    return 0.9 - 0.15 * found.cost
+def _score(difference: Clash) -> float:
+    return 0.9 - 0.15 * difference.cost
 
 
-def _evidence(found: Clash) -> tuple[str, ...]:
+def _evidence(difference: Clash) -> tuple[str, ...]:
     """What the two agree in, and where they differ."""
-    chinese = any(has_chinese(word.text) for word in found.shared)
-    same = ("" if chinese else ", ").join(word.text for word in found.shared)
+    chinese = any(has_chinese(word.text) for word in difference.shared)
+    same = ("" if chinese else ", ").join(word.text for word in difference.shared)
     one, other = (
-        ("" if chinese else " ").join(word.text for word in words) or "—" for words in (found.one, found.other)
+        ("" if chinese else " ").join(word.text for word in words) or "—"
+        for words in (difference.one, difference.other)
     )
     return (*((f"same: {same}",) if same else ()), f"{one} ≠ {other}")
 
@@ -391,39 +387,41 @@ _KEPT = 8_192
 
 
 def _near(
-    said: Sequence[_Said], blocks: Sequence[Sequence[int]], mine: Sequence[Sequence[int]], rarest: int
-) -> Iterator[tuple[_Said, _Said]]:
+    statements: Sequence[_Statement], blocks: Sequence[Sequence[int]], mine: Sequence[Sequence[int]], rarest: int
+) -> Iterator[tuple[_Statement, _Statement]]:
     """Claims that share one of their rarest words, each pair once, the older memory's first.
 
     Args:
         mine: the numbers of the blocks of each claim, the rarest first.
     """
-    bits = [masks(each.claim) for each in said]
-    seen = lru_cache(_KEPT)(lambda at: points(said[at].claim))
-    for number, (one, own) in enumerate(zip(said, mine, strict=True)):
+    bits = [masks(each.claim) for each in statements]
+    seen = lru_cache(_KEPT)(lambda at: points(statements[at].claim))
+    for number, (one, own) in enumerate(zip(statements, mine, strict=True)):
         places = dict.fromkeys(at for block in own[:rarest] for at in blocks[block])
-        near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not said[at].of]
+        near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not statements[at].of]
         look, shared = Looking(seen(number)) if near else None, frozenset(own)
         for at in near:
             met = at < number and not shared.isdisjoint(mine[at][:rarest])
             if look and not met and look.may_clash(seen(at)):
-                yield _older_first((one, said[at]))
+                yield _older_first((one, statements[at]))
 
 
-def _meeting(said: Sequence[_Said], blocks: Sequence[Sequence[int]]) -> tuple[list[_Said], list[list[int]]]:
+def _meeting(
+    statements: Sequence[_Statement], blocks: Sequence[Sequence[int]]
+) -> tuple[list[_Statement], list[list[int]]]:
     """The claims that are in a block, and their places in the blocks; of a large store, many are in none."""
     used = sorted({at for group in blocks for at in group})
     place = dict(zip(used, range(len(used)), strict=True))
-    return [said[at] for at in used], [[place[at] for at in group] for group in blocks]
+    return [statements[at] for at in used], [[place[at] for at in group] for group in blocks]
 
 
 def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
     """For each of `count` claims the numbers of the blocks that it is in."""
-    found: list[list[int]] = [[] for _ in range(count)]
+    numbers: list[list[int]] = [[] for _ in range(count)]
     for number, group in enumerate(blocks):
         for at in group:
-            found[at].append(number)
-    return found
+            numbers[at].append(number)
+    return numbers
 
 
 def _blocks(words: Sequence[Sequence[str]]) -> tuple[list[list[int]], set[int]]:

@@ -9,26 +9,19 @@ from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
+from memctl.conflicts.merges import HEADER, OURS, THEIRS, MergeSettled, decided, merge_entries, noted_in, settle_merge
 from memctl.core import kinds, records, times
-from memctl.core.formats import codec
-from memctl.core.json_merge import CONFLICTS, MERGE, put_at, value_at
+from memctl.core.json_merge import MERGE
 from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
-from memctl.core.plain_json import canonical
 from memctl.engine import Engine
-from memctl.errors import NotFoundError, RefusedError, UsageError, argument
+from memctl.errors import RefusedError, UsageError, argument
 from memctl.retrieval import retrieve
 from memctl.storage.ports.messages import Differing
 from memctl.storage.ports.view import View
-from memctl.storage.trash import to_trash
 
 if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which only this command should pay
     from memctl.conflicts.contradictions import Contradiction
     from memctl.conflicts.settling import Choice
-
-HEADER = CONFLICTS
-
-OURS, THEIRS = "ours", "theirs"
-"""The sides of a merge: of git's, the branch that was merged into, and the one that was merged."""
 
 
 NEWEST = "newest"
@@ -65,23 +58,6 @@ class Resolved:
         return tuple(after for _, after in self.changes)
 
 
-@dataclass(frozen=True)
-class MergeSettled:
-    """What settling conflicts of a merge did.
-
-    Args:
-        entries: the conflicts as `memory.json` listed them.
-        changes: the records before and after (None: none).
-        left: how many others the merge left.
-        keys: of facts that have more than one value, as after a merge of two that set one.
-    """
-
-    entries: tuple[Mapping[str, Any], ...]
-    changes: tuple[tuple[Memory | None, Memory | None], ...]
-    left: int
-    keys: tuple[str, ...] = ()
-
-
 class Conflicts:
     """Contradictions among memories, found when asked for and settled as a person says, as `store.conflicts`."""
 
@@ -107,9 +83,9 @@ class Conflicts:
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
         ruled = contradictions.find_among(view.all(), now, (self._engine.user,), view.get)
-        known = {*pairs, *(frozenset(each.ids) for each in ruled.found)}
+        known = {*pairs, *(frozenset(each.ids) for each in ruled.pairs)}
         judged, notes = self._judged(view, known, now) if use_model else ([], ())
-        unnoted = (each for each in (*ruled.found, *judged) if frozenset(each.ids) not in pairs)
+        unnoted = (each for each in (*ruled.pairs, *judged) if frozenset(each.ids) not in pairs)
         messages = tuple(self._engine.storage.messages.differing())
         return OpenConflicts(tuple(unnoted), tuple(noted), messages, (*ruled.notes, *notes))
 
@@ -221,8 +197,8 @@ class Conflicts:
         self._engine.refresh()
 
         def decide(view: View) -> tuple[Change, MergeSettled]:
-            entries = _merge_entries(view, given)
-            change, changes = _settle_merge(view, [(e, _decided(e, side, text)) for e in entries], now)
+            entries = merge_entries(view, given)
+            change, changes = settle_merge(view, [(e, decided(e, side, text)) for e in entries], now)
             left = sum(each.get("type") == MERGE for each in noted_in(view)) - len(entries)
             return change, MergeSettled(tuple(entries), tuple(changes), left)
 
@@ -256,12 +232,6 @@ class Conflicts:
         from memctl.conflicts.contradictions import age_order
 
         return max(map(self._engine.view().need, ids), key=age_order).memory_id
-
-
-def noted_in(view: View) -> list[Mapping[str, Any]]:
-    """The conflicts that `memory.json` lists, as far as they can be read."""
-    listed = view.header.get(HEADER)
-    return [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
 
 
 def _ids_of(entry: Mapping[str, Any]) -> frozenset[str]:
@@ -299,80 +269,3 @@ def _change(view: View, ids: Sequence[str], resolved: Resolved) -> Change:
 
 
 # What merges left open
-
-
-def _merge_entries(view: View, reference: str) -> list[Mapping[str, Any]]:
-    """The entries that are meant: one by its id, or all of a memory."""
-    merges = [entry for entry in noted_in(view) if entry.get("type") == MERGE]
-    by_id = [entry for entry in merges if reference and str(entry.get("id", "")).startswith(reference)]
-    if len(by_id) == 1:
-        return by_id
-    of_one = [entry for entry in merges if reference and str(entry.get("memory_id", "")).startswith(reference)]
-    if of_one and len({str(entry.get("memory_id")) for entry in of_one}) == 1:
-        return of_one
-    if by_id or of_one:
-        raise NotFoundError(
-            f"{reference!r} is the beginning of several conflicts", hint="`memctl conflicts` shows them."
-        )
-    hint = "`memctl conflicts` shows what there is; a conflict of two memories is settled by naming both."
-    raise NotFoundError(f"no merge left a conflict {reference!r}", hint=hint)
-
-
-def _decided(entry: Mapping[str, Any], side: str, text: str | None) -> Any:
-    if text is None:
-        return entry.get(side)
-    if not entry.get("field"):
-        hint = "Choose --ours or --theirs; `memctl edit` changes the memory afterwards."
-        raise UsageError("this conflict is about a whole memory, which a text cannot replace", hint=hint)
-    if any(isinstance(entry.get(each), str) for each in (OURS, THEIRS)):
-        return text
-    import json
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise UsageError(
-            f"{entry['field']} is not a text, and {text!r} is not JSON", hint="Write 5, true, [1]."
-        ) from None
-
-
-def _settle_merge(
-    view: View, decided: Sequence[tuple[Mapping[str, Any], Any]], now: datetime
-) -> tuple[Change, list[tuple[Memory | None, Memory | None]]]:
-    """The change that gives every field its value and takes the notes out."""
-    header = dict(view.header)
-    before: dict[str, Memory | None] = {}
-    after: dict[str, Memory | None] = {}
-    for entry, value in decided:
-        memory_id, path = str(entry.get("memory_id") or ""), str(entry.get("field") or "")
-        if not memory_id:
-            header = put_at(header, path, value)
-            continue
-        before.setdefault(memory_id, view.get(memory_id))
-        held = after.get(memory_id, before[memory_id])
-        after[memory_id] = _with_value(held, path, value, now)
-    taken = [entry for entry, _ in decided]
-    header[HEADER] = [each for each in header.get(HEADER, []) if each not in taken]
-    gone = [old for name, old in before.items() if old is not None and after[name] is None]
-    change = to_trash("conflicts resolve", view, gone, "deleted in a merge", now)
-    puts = tuple(new for name, new in after.items() if new is not None and new != before[name])
-    changes = [(before[name], new) for name, new in after.items() if new != before[name]]
-    return replace(change, puts=puts, header=header), changes
-
-
-def _with_value(held: Memory | None, path: str, value: Any, now: datetime) -> Memory | None:
-    """The record with one field as decided; one that went meanwhile stays away."""
-    if not path:
-        return None if value is None else held or codec.decode(value)
-    if held is None:
-        return None
-    record = codec.encode(held)
-    if canonical(value_at(record, path)) == canonical(value):
-        return held
-    try:
-        changed = replace(codec.decode(put_at(record, path, value)), updated_at=now)
-    except codec.RecordError as problem:
-        raise UsageError(f"{held.memory_id}: {problem}") from None
-    if not records.can_be_stored(changed):
-        raise UsageError("this text cannot be stored", hint="It holds a NUL character or half a character.")
-    return changed

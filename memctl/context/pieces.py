@@ -25,7 +25,7 @@ from memctl.core.models import (
 )
 from memctl.querying import QueryEngine
 from memctl.retrieval import answer as answering
-from memctl.retrieval import rank, retrieve
+from memctl.retrieval import choosing, retrieve
 from memctl.retrieval.answer import Evidence
 
 MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
@@ -65,7 +65,7 @@ class Pieces:
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
         following = self._following(likely)
         likely += self._sharing(likely)
-        contradicting = self._contradicting([*always, *(hit.memory for hit in rank.used(hits)), *profile])
+        contradicting = self._contradicting([*always, *(hit.memory for hit in choosing.used(hits)), *profile])
         about = replace(about, later=corrections.later_ones(likely, following), contradicting=contradicting)
         placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(recalled, about), self._profile(profile, about)
@@ -129,7 +129,7 @@ class Pieces:
 
     def _from_hits(self, recalled: Evidence, about: evidence.Changes) -> list[Piece]:
         """The pieces that answer the question, each under its heading."""
-        useful = {id(hit) for hit in rank.used(recalled.hits)} if recalled.hits else set()
+        useful = {id(hit) for hit in choosing.used(recalled.hits)} if recalled.hits else set()
         before = {after: name for name, after in recalled.after.items()}
         extracts = self._extracts(recalled.hits)
         pieces = []
@@ -172,7 +172,7 @@ class Pieces:
     ) -> Piece:
         name = answering.place_of(hit) if hit else memory.memory_id
         text, shorter = texts.forms(self._engine, memory, hit, self._question)
-        part = rank.part_of(hit) if hit else ""
+        part = choosing.part_of(hit) if hit else ""
         note = about.note(memory)
         return Piece(section, name, label(memory), text + note, weight, why, priority, shorter, part)
 

@@ -30,7 +30,7 @@ from memctl.engine import retried
 from memctl.errors import UsageError
 from memctl.querying import NONE, QueryEngine
 from memctl.retrieval import answer as answering
-from memctl.retrieval import rank
+from memctl.retrieval import choosing
 from memctl.retrieval.answer import Answer, Evidence
 from memctl.retrieval.gate import least
 from memctl.storage.ports.sessions import SessionStorage
@@ -227,7 +227,7 @@ class Contexts:
         """Record what was included; what answered the question counts as used."""
         given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in _NOT_NOTED]
         ids = [*dict.fromkeys(placed.info.message if placed.info else placed.name for placed in given)]
-        used = {hit.memory.memory_id for hit in rank.used(recalled.hits)} if recalled.hits else set()
+        used = {hit.memory.memory_id for hit in choosing.used(recalled.hits)} if recalled.hits else set()
         return self._engine.storage.receipts.write(question, ids, [i for i in ids if i in used], now)
 
 

@@ -13,17 +13,16 @@ from datetime import datetime
 from itertools import pairwise
 
 from memctl.core import kinds
-from memctl.core.text.terms import terms
 from memctl.extraction import clauses, corrections, phrases, reported, statements
-from memctl.extraction.changes import Change
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial
 from memctl.extraction.own_words import own_words
 from memctl.extraction.persons import by_subject
 from memctl.extraction.proposals import Proposal, Utterance, is_user
+from memctl.extraction.proposing import TAKEN_BACK, of_sentence
 from memctl.extraction.restated import contrasted, correction, restated
 from memctl.extraction.sayings import Found
-from memctl.extraction.stated import ALWAYS, asked_to_keep, proposed, states_plainly
+from memctl.extraction.stated import asked_to_keep, states_plainly
 from memctl.extraction.taken_back import MESSAGES_BACK, Stated, corrected, revalued
 from memctl.extraction.words import worded
 
@@ -59,7 +58,7 @@ def rules(
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
         for sentence in (part for whole in own for part in _by_subject(whole, at)):
-            proposals = _of_sentence(sentence, at, repaired, people)
+            proposals = of_sentence(sentence, at, repaired, people)
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             near = [one for message in [*recent][-MESSAGES_BACK:] for one in message]
             far = [one for message in [*recent][:-MESSAGES_BACK] for one in message]
@@ -221,116 +220,6 @@ def _parted(text: str, starts: Sequence[int]) -> list[str]:
     """The parts of a text that begin at these places, without what joins them."""
     ends = [*starts[1:], len(text)]
     return [_JOINT.sub("", text[start:end], count=1) for start, end in zip(starts, ends, strict=True)]
-
-
-def _of_sentence(sentence: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
-    """What one sentence proposes, and what it takes back. `repaired`: the sentence before announced a correction."""
-    plain = list(states_plainly(sentence, at, people))
-    sure = [one.text for one in sentence.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
-    if sentence.asks or sentence.conditional or not sure or corrections.jokes(sentence.text):
-        return plain
-    marked = [
-        replace(one, corrects=True) if _is_sure(one) and _marked(sentence, one, repaired) else one for one in plain
-    ]
-    stated = {(one.category, one.key) for one in plain if one.key}
-    changed = [one for change in corrections.changes(sure) for one in _changed(sentence, change, at, stated)]
-    return _united(marked, changed) if changed else marked
-
-
-def _is_sure(proposal: Proposal) -> bool:
-    return bool(proposal.key) and proposal.confidence >= _SURE
-
-
-_SURE = 0.7
-"""Confidence from which a statement with a key may correct another: no hedge leaves as much."""
-
-
-def _marked(sentence: Sentence, proposal: Proposal, repaired: bool) -> bool:
-    """Whether a sentence says that a fact in it is so now, or is otherwise than was said."""
-    lasting = proposal.key == "answer_language" and proposal.confidence >= ALWAYS
-    return repaired or lasting or corrections.marked(sentence.text)
-
-
-def _united(plain: Sequence[Proposal], changed: Sequence[Proposal]) -> list[Proposal]:
-    """The proposals of one sentence, each fact once; what it takes back goes with one that has a key."""
-    facts = {one.identity: one for one in plain if one.key}
-    for one in changed:
-        if one.key and one.rule != TAKEN_BACK:
-            known = facts.get(one.identity)
-            facts[one.identity] = replace(one, denies=(*one.denies, *known.denies)) if known else one
-    alone = [one for one in changed if one.rule == TAKEN_BACK]
-    denies = tuple(denial for one in alone for denial in one.denies)
-    sure = [one for one in facts.values() if _is_sure(one)]
-    if not alone:
-        return [*facts.values()]
-    if sure:
-        first = replace(sure[0], denies=(*sure[0].denies, *denies), corrects=sure[0].corrects or not alone[0].tentative)
-        return [*({one.identity: one for one in facts.values()} | {first.identity: first}).values()]
-    whole = next((one for one in plain if one.rule in ("remembered", "instruction")), None)
-    tentative = all(one.tentative for one in alone)
-    if whole or (tentative and plain):
-        return [replace(one, denies=(*one.denies, *denies)) for one in ([whole] if whole else plain[:1])] + [
-            one for one in plain if one is not (whole or plain[0])
-        ]
-    happened = next((one.occurred_at for one in plain if one.expires_in_days is None), None)
-    return [replace(alone[0], denies=denies, tentative=tentative, occurred_at=happened), *facts.values()]
-
-
-TAKEN_BACK = "correction"
-"""The rule of a proposal that only says what is not so any more."""
-
-
-def _changed(sentence: Sentence, change: Change, at: datetime, stated: Set[tuple[str, str]]) -> list[Proposal]:
-    """What a change proposes: the facts that hold now, and a record of what does not.
-
-    Args:
-        stated: category and key of what the sentence states anyway; a plain denial of that is no correction.
-    """
-    held = next(filter(None, ([*phrases.facts(text)] for text in change.holds)), [])
-    facts = [proposed(sentence, fact, 1, at) for fact in held if fact.value != change.old]
-    gone = [(text, fact) for text in change.gone if text for fact in phrases.facts(text) if _is_whole(text, fact)]
-    gone = [each for each in gone if change.firm or (each[1].category, each[1].key) not in stated]
-    denies = [Denial(fact.category, fact.key, fact.value, clause=text) for text, fact in gone]
-    if change.firm:
-        denies += [Denial(clause=text) for text in change.gone if text and not any(text == known for known, _ in gone)]
-    if change.thing:
-        denies.append(Denial(thing=change.thing))
-    if change.key:
-        category = "work" if change.key in ("employer", "role") else "life"
-        denies.append(Denial(category, change.key, loose=not change.firm))
-    if change.firm and (change.old or change.frame) and (change.new or (change.old and change.holds)):
-        denies.append(
-            Denial(old=change.old, new=change.new, frame=change.frame, holds=change.holds[0] if change.holds else "")
-        )
-    if facts:
-        return [replace(one, corrects=True, denies=tuple(denies)) for one in facts]
-    if not denies:
-        return []
-    own = re.match(r"(?:i|i'\w+|we|we'\w+|my|our)\b|我", clauses.opened(sentence.text), re.IGNORECASE) is not None
-    opposite = next((fact for _, fact in gone if isinstance(fact.value, bool)), None)
-    named = next((fact for _, fact in gone), None)
-    taken = Proposal(
-        sentence.text,
-        named.kind if named else kinds.FACT,
-        named.category if named else next((d.category for d in denies if d.key), phrases.at_work(sentence.text)),
-        0.9,
-        TAKEN_BACK,
-        named.subcategory if named else "",
-        opposite.key if opposite else "",
-        not opposite.value if opposite else None,
-        said_at=at,
-        corrects=True,
-        denies=tuple(denies),
-        tentative=not (own and change.firm) and not any(denial.loose for denial in denies),
-    )
-    return [taken]
-
-
-def _is_whole(clause: str, fact: Found) -> bool:
-    """Whether a clause that is denied says nothing beyond the fact: not "I work at Acme on Fridays"."""
-    words = terms(clause)
-    fact_terms = {*terms(str(fact.value)), *terms(fact.key.replace(".", " ").replace("_", " "))}
-    return not clause.isascii() or fact.rule == "birthday" or (bool(words) and words[-1] in fact_terms)
 
 
 # What is known without a key

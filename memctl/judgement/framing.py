@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -15,6 +15,8 @@ from memctl.judgement.quantities import BARE, Quantity
 from memctl.judgement.rewriting import Rewritings
 from memctl.judgement.segmentation import class_of
 from memctl.judgement.subject import FIRST
+from memctl.judgement.tenses import CHINESE_PASSIVE, aspect, is_passive, tense
+from memctl.judgement.word_class import CONTENT, is_small
 from memctl.judgement.wording import (
     CONJUNCTION,
     FILLER,
@@ -65,9 +67,9 @@ def frame(text: str) -> Frame:
     owners = tuple(_owner(sentence, at) for at, _ in taking)
     persons = frozenset(filter(None, (person(word) for word in sentence.words)))
     if sentence.language == "zh":
-        past, passive = _aspect(compared), _CHINESE_PASSIVE.search(compared) is not None
+        past, passive = aspect(compared), CHINESE_PASSIVE.search(compared) is not None
     else:
-        past, passive = _tense(compared), _is_passive(sentence)
+        past, passive = tense(compared), is_passive(sentence)
     light = tuple(word for word in sentence.words if word.kind in (WORD, FILLER) and is_small(word))
     return Frame(sentence, _hard(sentence, text), words, light, before, owners, persons, past, passive)
 
@@ -76,7 +78,7 @@ def _taking_part(sentence: Sentence) -> Iterator[tuple[int, Word]]:
     """The content words with their places, and the pronouns that act or are acted on: not those that only own."""
     for number, word in enumerate(sentence.words):
         named = number > 0 and word.text[:1].isupper()
-        if word.kind in (WORD, NAME, QUANTITY) and (named or not is_small(word)):
+        if word.kind in CONTENT and (named or not is_small(word)):
             yield number, word
         elif word.kind == PRONOUN and word.mark != "'s" and not _owns(sentence, number):
             yield number, replace(word, key=person(word), stem=person(word))
@@ -207,7 +209,7 @@ def _hard_of(sentence: Sentence, number: int, word: Word) -> Iterator[str]:
     ):
         yield _group(language, "modal_groups", word.key)
     elif word.plain in lexicon.words(language, "only"):
-        after = next((w.stem for w in sentence.words[number + 1 :] if w.kind in _CONTENT and not is_small(w)), "")
+        after = next((w.stem for w in sentence.words[number + 1 :] if w.kind in CONTENT and not is_small(w)), "")
         yield f"only {after}"
     elif word.kind == QUANTIFIER and word.key not in lexicon.words(language, "loose_quantifiers"):
         yield _group(language, "quantifier_groups", word.key)
@@ -229,19 +231,8 @@ def amount(quantity: Quantity) -> str:
     return f"{of}={','.join(map(str, quantity.value))}"
 
 
-_CONTENT = (WORD, NAME, QUANTITY)
-
-
 def _group(language: str, name: str, word: str) -> str:
     return next((min(group) for group in lexicon.groups(language, name) if lexicon.stem(word) in group), word)
-
-
-def is_small(word: Word) -> bool:
-    return (
-        word.plain in lexicon.words("en", "paraphrase_light")
-        if word.text.isascii()
-        else (word.text in lexicon.words("zh", "paraphrase_light"))
-    )
 
 
 def person(word: Word) -> str:
@@ -291,59 +282,6 @@ def _is_person(word: Word) -> bool:
 @cache
 def people() -> frozenset[str]:
     return lexicon.persons() | lexicon.stems("en", "relatives") | lexicon.words("zh", "relatives")
-
-
-_FINITE = re.compile(r"[a-z]+(?:'[a-z]+)?")
-
-
-def _tense(text: str) -> str:
-    """`past`, `been` for what was until now, or nothing, as far as auxiliaries and endings tell."""
-    words = _FINITE.findall(re.sub(r"n't\b", " not", text.lower()))
-    if re.search(r"\b(?:has|have|'ve|it's|he's|she's|that's) been (?!\w+(?:ed|en|ne|t)\b)", text.lower()):
-        return "been"
-    if words and words[0] in lexicon.verbs() and not (_is_past(words[1:2]) or words[1:2] == ["were"]):
-        return ""  # an order; not "Rent was due"
-    for at, word in enumerate(words):
-        before = words[max(0, at - 2) : at]
-        if word in ("was", "were", "did", "had") or (word in ("has", "have") and _is_past(words[at + 1 : at + 2])):
-            return "past"
-        determined = bool(before) and before[-1] in _DETERMINERS
-        if _is_past([word]) and not determined and _PRESENT.isdisjoint(before) and word not in _NO_VERBS:
-            return "past"
-    return "done" if _IS_DONE.search(text) else ""
-
-
-_CHINESE_PASSIVE = re.compile("被|由(?!于)")
-_IS_DONE = re.compile(
-    r"\b(?:is|are|'s|'re) (?:\w+ly )?(?:written|built|made|painted|founded|designed)\b", re.IGNORECASE
-)
-_PRESENT = frozenset("is are am be being get gets i'm it's he's she's they're we're".split())
-_DETERMINERS = frozenset("the a an my our his her their your".split())
-_NO_VERBS = lexicon.words("en", "participles") - frozenset("moved died founded".split()) | frozenset(
-    "is are am has does goes next red".split()
-)
-
-
-def _is_past(words: Sequence[str]) -> bool:
-    return any(lexicon.base(word)[1] == "ed" for word in words)
-
-
-def _is_passive(sentence: Sentence) -> bool:
-    return any(
-        re.search(
-            rf"\b(?:is|are|was|were|been|be|being|gets?|got)\s+(?:(?:\w+ly|not)\s+)?{re.escape(word.text)}\b",
-            sentence.text,
-        )
-        for word in sentence.words
-        if word.mark == "ed" and not is_small(word) and word.plain not in lexicon.adjectives()
-    )
-
-
-def _aspect(text: str) -> str:
-    """`past` for what is done, `open` where the construction leaves it open."""
-    if re.search("是[^，。]*的[。]?$|被", text):
-        return "open"
-    return "past" if re.search("(?<![在到成给为作])了(?![。]?$)|[过完]|已经|刚刚?", text) else ""
 
 
 def _preposition(sentence: Sentence, at: int) -> str:

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from memctl.core.text.language import CHINESE
 from memctl.core.times import MONTHS, WEEKDAYS, month_number
 from memctl.judgement import lexicon
+from memctl.judgement.numerals import DIGITS, HAN, NUMBER_WORDS, number_of
 
 Value = tuple[str | float, ...]
 
@@ -43,11 +44,9 @@ VERSION = "version of "
 PLACE = 0xE000
 """Quantity n is in the rewritten text as the private character `PLACE + n`."""
 
-UNITS, NUMBER_WORDS, MEASURES = lexicon.units(), lexicon.numbers(), "|".join(lexicon.measures())
+UNITS, MEASURES = lexicon.units(), "|".join(lexicon.measures())
 
-_DIGITS = "零〇一二两三四五六七八九"
-_HAN = f"{_DIGITS}十百千"
-_N = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
+_N = rf"(?:\d{{1,2}}|[{HAN}]{{1,3}})"
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里"
 _SPELLED = re.compile("[a-z]+")
@@ -79,13 +78,15 @@ def quantities(text: str) -> tuple[str, list[Quantity]]:
 
 
 _Reader = Callable[[re.Match[str]], Quantity | None]
+_Form = tuple[str, re.Pattern[str], _Reader]
+"""Words and signs of which an ASCII text must hold one, a pattern, and what reads its matches."""
 
 
 def _date(match: re.Match[str]) -> Quantity | None:
     parts = match.groupdict()
     month = parts.get("name")
-    number = float(month_number(month)) if month else _number(parts.get("m"))
-    value = (_number(parts.get("y")), number, _number(parts.get("d")))
+    number = float(month_number(month)) if month else number_of(parts.get("m"))
+    value = (number_of(parts.get("y")), number, number_of(parts.get("d")))
     if value[1] > 12 or value[2] > 31:
         return None
     return Quantity("date", value, match[0].strip())
@@ -93,8 +94,8 @@ def _date(match: re.Match[str]) -> Quantity | None:
 
 def _lunar(match: re.Match[str]) -> Quantity:
     month, day = match["m"] or match["m2"], (match["d"] or match["d2"] or "").replace("廿", "二十").lstrip("初")
-    number = {"正": 1.0, "冬": 11.0, "腊": 12.0}.get(month) or _number(month)
-    return Quantity("lunar date", (number, _number(day)), match[0])
+    number = {"正": 1.0, "冬": 11.0, "腊": 12.0}.get(month) or number_of(month)
+    return Quantity("lunar date", (number, number_of(day)), match[0])
 
 
 def _weekday(match: re.Match[str]) -> Quantity:
@@ -106,7 +107,7 @@ def _weekday(match: re.Match[str]) -> Quantity:
 
 def _clock(match: re.Match[str]) -> Quantity | None:
     parts = match.groupdict()
-    hours, minutes = _number(parts["h"]), _number(parts.get("min"))
+    hours, minutes = number_of(parts["h"]), number_of(parts.get("min"))
     part = (parts.get("part") or "").lower().replace(".", "").split(" ")[-1]
     if parts.get("past"):
         minutes = (30.0 if parts["past"].lower() == "half" else 15.0) * (1 if parts["way"].lower() == "past" else -1)
@@ -191,7 +192,7 @@ def _bare_word(match: re.Match[str]) -> Quantity:
 def _chinese_amount(match: re.Match[str]) -> Quantity | None:
     """`一个`, `一杯` is an article, not a number; `十分` alone means "very"."""
     halves = 0.5 if match["half"] or match["tail"] else 0
-    number = _number(match["n"]) * _MULTIPLES[match["mult"] or ""] + halves
+    number = number_of(match["n"]) * _MULTIPLES[match["mult"] or ""] + halves
     unit = match["unit"]
     if (number == 1 and unit not in UNITS and unit not in _COUNTED_FROM_ONE) or match[0] == "十分":
         return None
@@ -201,17 +202,17 @@ def _chinese_amount(match: re.Match[str]) -> Quantity | None:
 
 
 def _percent(match: re.Match[str]) -> Quantity:
-    return Quantity("percent", (_number(match["n"]),), match[0])
+    return Quantity("percent", (number_of(match["n"]),), match[0])
 
 
 def _height(match: re.Match[str]) -> Quantity:
     """`一米七` is 1.7 m."""
-    rest = "".join(str(int(_number(digit))) for digit in match["rest"])
-    return Quantity("length", (float(f"{int(_number(match['n']))}.{rest}"),), match[0])
+    rest = "".join(str(int(number_of(digit))) for digit in match["rest"])
+    return Quantity("length", (float(f"{int(number_of(match['n']))}.{rest}"),), match[0])
 
 
 def _bare_number(match: re.Match[str]) -> Quantity:
-    return Quantity("number of ", (_number(match["n"]) * _MULTIPLES[match["mult"] or ""],), match[0])
+    return Quantity("number of ", (number_of(match["n"]) * _MULTIPLES[match["mult"] or ""],), match[0])
 
 
 _COUNTED_FROM_ONE = ("层", "楼", "期", "室")
@@ -219,45 +220,16 @@ _COUNTED_FROM_ONE = ("层", "楼", "期", "室")
 _MULTIPLES = {"": 1.0, "k": 1e3, "m": 1e6, "thousand": 1e3, "million": 1e6, "万": 1e4, "亿": 1e8}
 
 
-def _number(text: str | None) -> float:
-    """The number some digits or Chinese numerals write; 0 for None."""
-    if not text:
-        return 0.0
-    if text[0].isdigit():
-        return float(text)
-    if text.isascii():
-        return float(NUMBER_WORDS.get(text.lower(), 1))
-    return 0.5 if text == "半" else _chinese_number(text)
-
-
-_PLACES = {"十": 10, "百": 100, "千": 1000, "万": 10000}
-
-
-def _chinese_number(text: str) -> float:
-    """The number of Chinese numerals; `三千五` is 3500, `一九八四` is 1984."""
-    digits = [_DIGIT_VALUES.find(character) // 2 for character in text]
-    if len(text) > 1 and min(digits) >= 0:
-        return float("".join(map(str, digits)))
-    total, part, place = 0, 0, 1
-    for character, digit in zip(text, digits, strict=True):
-        if digit >= 0:
-            part = digit
-            place = 1 if digit == 0 else place
-            continue
-        place = _PLACES[character]
-        total = (total + part) * place if place == 10000 else total + (part or 1) * place
-        part, place = 0, place // 10
-    return float(total + part * max(place, 1))
-
-
-_DIGIT_VALUES = "零〇一一二两三三四四五五六六七七八八九九"
-
-
-def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
+def _readers() -> Iterator[_Form]:
     """How quantities are read: the words and signs of which an ASCII text must hold one, a pattern, and its reader."""
+    yield from _dates()
+    yield from _times()
+    yield from _amounts()
+
+
+def _dates() -> Iterator[_Form]:
     i = re.IGNORECASE
     months = _MONTH.replace("|", " ")
-    hours = _HOURS.replace("|", " ")
     yield "-", re.compile(r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d{1,2})(?:-(?P<d>\d{1,2}))?(?![\d-])"), _date
     yield (
         months,
@@ -280,18 +252,23 @@ def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
         ),
         _date,
     )
-    day = rf"初[{_DIGITS}十]|廿[{_DIGITS}]|[{_HAN}]{{2,3}}(?![个次天])"
+    day = rf"初[{DIGITS}十]|廿[{DIGITS}]|[{HAN}]{{2,3}}(?![个次天])"
     lunar = rf"(?:农历|阴历|旧历)(?P<m>正|冬|腊|{_N})月(?P<d>{day})?"
-    yield "", re.compile(rf"{lunar}|(?P<m2>正|腊|{_N})月(?P<d2>初[{_DIGITS}十])"), _lunar
+    yield "", re.compile(rf"{lunar}|(?P<m2>正|腊|{_N})月(?P<d2>初[{DIGITS}十])"), _lunar
     yield (
         "",
         re.compile(
-            rf"(?:(?P<y>\d{{4}}|[{_DIGITS}]{{4}})\s*年\s*)?(?<![个半])(?P<m>{_N})\s*月(?:份)?(?:\s*(?P<d>{_N})\s*[日号])?"
+            rf"(?:(?P<y>\d{{4}}|[{DIGITS}]{{4}})\s*年\s*)?(?<![个半])(?P<m>{_N})\s*月(?:份)?(?:\s*(?P<d>{_N})\s*[日号])?"
         ),
         _date,
     )
     yield "", re.compile(rf"(?<=月)(?P<d>{_N})[号日]"), _date
-    yield "", re.compile(rf"(?P<y>\d{{4}}|[{_DIGITS}]{{4}})\s*年"), _date
+    yield "", re.compile(rf"(?P<y>\d{{4}}|[{DIGITS}]{{4}})\s*年"), _date
+
+
+def _times() -> Iterator[_Form]:
+    i = re.IGNORECASE
+    hours = _HOURS.replace("|", " ")
     days = " ".join(f"{day} {day}s" for day in WEEKDAYS)
     yield days, re.compile(rf"\b(?:every |each )?(?P<day>{'|'.join(WEEKDAYS)})s?\b", i), _weekday
     yield "", re.compile(r"[每逢]?(?P<week>(?:上+|下+|这|本)个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"), _weekday
@@ -315,6 +292,10 @@ def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
     yield "midnight noon midday", re.compile(r"\b(?:midnight|noon|midday)\b", i), _named_hour
     clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
     yield "", re.compile(clock), _bare_hour
+
+
+def _amounts() -> Iterator[_Form]:
+    i = re.IGNORECASE
     amount = (
         rf"(?P<currency>[€$£¥])?\s?(?<![^\W{CHINESE}])(?<![.-])(?P<n>{_NUMBER})(?![\w]*-\w)"
         rf"(?:\s*(?P<mult>k|m(?= ?[^\Wtlhwda][a-z]+|$)|thousand|million|万|亿)(?![a-z]))?"
@@ -332,11 +313,11 @@ def _readers() -> Iterator[tuple[str, re.Pattern[str], _Reader]]:
         re.compile(rf"\b(?P<n>{bare})(?=\s*[.,;!]|\s*$|\s+(?:at_most|at_least))", i),
         _bare_word,
     )
-    yield "", re.compile(rf"百分之(?P<n>[{_HAN}]+)"), _percent
-    yield "", re.compile(rf"(?P<n>[{_DIGITS}]{{1,2}})米(?P<rest>[{_DIGITS}]{{1,2}})"), _height
-    n = rf"(?P<n>[{_HAN}]+万?[{_HAN}]*|半)(?P<mult>[万亿])?"
+    yield "", re.compile(rf"百分之(?P<n>[{HAN}]+)"), _percent
+    yield "", re.compile(rf"(?P<n>[{DIGITS}]{{1,2}})米(?P<rest>[{DIGITS}]{{1,2}})"), _height
+    n = rf"(?P<n>[{HAN}]+万?[{HAN}]*|半)(?P<mult>[万亿])?"
     yield "", re.compile(rf"{n}(?:个(?P<half>半))?(?P<unit>{MEASURES}|月)(?P<tail>半(?!天|夜|路))?"), _chinese_amount
-    bare = rf"(?P<n>[{_DIGITS}]+(?:[万千百十][{_DIGITS}]*)+|十[{_DIGITS}])"
+    bare = rf"(?P<n>[{DIGITS}]+(?:[万千百十][{DIGITS}]*)+|十[{DIGITS}])"
     yield "", re.compile(rf"(?<![第双周]){bare}(?P<mult>[万亿])?"), _bare_number
 
 
@@ -357,7 +338,7 @@ def _of_all(words: frozenset[str]) -> list[tuple[re.Pattern[str], _Reader]]:
 
 
 @cache
-def _compiled() -> tuple[tuple[str, re.Pattern[str], _Reader], ...]:
+def _compiled() -> tuple[_Form, ...]:
     return tuple(_readers())
 
 
@@ -376,5 +357,5 @@ def _hint() -> re.Pattern[str]:
     """What any quantity holds; most clauses hold none, and looking once is cheaper than looking for each kind."""
     months = (month[:3] for month in MONTHS)
     named = (*WEEKDAYS, *months, *NUMBER_WORDS, "midnight", "noon", "midday", "half", "quarter", "one")
-    words = rf"\d|[{_HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{'|'.join(named)})"
+    words = rf"\d|[{HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{'|'.join(named)})"
     return re.compile(words, re.IGNORECASE)

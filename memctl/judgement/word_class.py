@@ -96,3 +96,12 @@ def is_chinese_time(word: Word) -> bool:
     if not is_chinese(word) or word.kind == QUANTITY or not says_when(word.text):
         return False
     return not says_little(word) and not among(word, "zh", "frequencies")
+
+
+def is_small(word: Word) -> bool:
+    """Whether a word may be left out where sentences are compared in other words."""
+    return (
+        word.plain in lexicon.words("en", "paraphrase_light")
+        if word.text.isascii()
+        else (word.text in lexicon.words("zh", "paraphrase_light"))
+    )

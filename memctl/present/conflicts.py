@@ -10,7 +10,8 @@ from memctl.present.shapes import memory_json
 
 if TYPE_CHECKING:
     from memctl.conflicts.contradictions import Contradiction
-    from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
+    from memctl.conflicts.merges import MergeSettled
+    from memctl.conflicts.service import OpenConflicts, Resolved
     from memctl.core.models import Memory
     from memctl.history.differences import FieldChange
     from memctl.storage.ports.messages import Differing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl.present.shapes import memory_json, reranked_json
@@ -13,10 +12,8 @@ if TYPE_CHECKING:
     from memctl.consolidation.service import ConsolidationReport
     from memctl.context.pack import ContextPack
     from memctl.conversations.service import Summary
-    from memctl.core.models import Hit, Memory
+    from memctl.core.models import Memory
     from memctl.doctor.repairing import Outcome
-    from memctl.evaluation.metrics import Judgement
-    from memctl.evaluation.results import Answered, Evaluation, Figures
     from memctl.extraction.proposals import Extracted, ExtractReport
     from memctl.reflections.service import Reflected
     from memctl.sessions.compaction_rules import Compacted
@@ -87,53 +84,6 @@ def context_pack(pack: ContextPack) -> dict[str, Any]:
         "notes": list(pack.notes),
         **reranked_json(pack.reranked),
     }
-
-
-def evaluation(
-    result: Evaluation, missed: Sequence[Answered], expected: Sequence[Sequence[str]], notes: Sequence[str]
-) -> Any:
-    return {
-        "questions": len(result.answered),
-        "entries": result.memories,
-        "top": result.top,
-        "systems": [_figures(figures) for figures in result.systems],
-        "categories": {name: {"questions": n, **_judgement(j)} for name, (n, j) in result.categories.items()},
-        "missed": len(result.missed()),
-        "worst": [
-            {
-                "question": a.question.text, "line": a.question.line, "category": a.question.category,
-                "expected": list(expected[at]), "ranks": list(a.ranks), **_judgement(a.judgement),
-                "found": [_hit(hit) for hit in a.hits],
-            }
-            for at, a in enumerate(missed)
-        ],
-        "notes": list(notes),
-    }  # fmt: skip
-
-
-def _figures(figures: Figures) -> dict[str, Any]:
-    gap = figures.difference
-    return {
-        "system": figures.name,
-        **_judgement(figures.mean),
-        "recall@10_interval": [round(value, 4) for value in figures.interval],
-        "first_ahead_by": None if gap is None else [round(value, 4) for value in gap],
-        "p50_ms": round(figures.milliseconds[0], 2),
-        "p95_ms": round(figures.milliseconds[1], 2),
-        "tokens_to_80_percent": figures.tokens,
-        "reached_80_percent": round(figures.reached, 4),
-    }
-
-
-def _judgement(judgement: Judgement) -> dict[str, float]:
-    from memctl.evaluation.metrics import CUTS
-
-    recalls = {f"recall@{cut}": round(value, 4) for cut, value in zip(CUTS, judgement.recall, strict=True)}
-    return {**recalls, "mrr": round(judgement.reciprocal_rank, 4), "ndcg@10": round(judgement.ndcg, 4)}
-
-
-def _hit(hit: Hit) -> dict[str, Any]:
-    return {"memory_id": hit.memory.memory_id, "score": round(hit.score, 6), "text": hit.memory.content}
 
 
 def extraction(report: ExtractReport, dry_run: bool) -> dict[str, Any]:

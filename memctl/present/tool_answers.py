@@ -10,7 +10,7 @@ from memctl.context import fence, tokens
 from memctl.context.shown import text_of
 from memctl.core.recalled import DELETED, MOVED
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
-from memctl.retrieval import rank
+from memctl.retrieval import choosing
 
 if TYPE_CHECKING:
     from memctl.context.pack import ContextPack
@@ -58,7 +58,7 @@ def hits(result: QueryResult, items: Sequence[tuple[str, ...]], *, full: bool = 
     shown, cut = _fitting(items, full)
     left = len(items) - len(shown)
     return _lines(
-        "" if rank.answered(result.hits) else "Nothing close is known; the nearest:",
+        "" if choosing.answered(result.hits) else "Nothing close is known; the nearest:",
         fence.enclosed(fence.section("", shown)),
         "Texts that end in … are cut: `show_memory` gives the whole." if cut else "",
         f"{left} more left out: ask more narrowly, or with `full`." if left else "",

@@ -25,7 +25,7 @@ from memctl.core.models import (
 from memctl.core.searchable import dated, searchable
 from memctl.core.text.terms import similarity, terms
 from memctl.providers.base import Embedder
-from memctl.retrieval import rank, retrieve
+from memctl.retrieval import choosing, rank, retrieve
 from memctl.retrieval.cues import Cues, cues_in, subject
 from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Recent, Retrieved
@@ -138,20 +138,20 @@ def _answer(
         candidate = entries[hit.memory.memory_id, hit.via][0]
         return replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)
 
-    ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
+    ranked = choosing.order(choosing.best_of_each([hit for hit in hits if hit.score > 0]))
     if weights.document:
-        ranked = rank.order([rank.by_document(judged(hit), now) for hit in ranked[: DECODED * query.top]])
-    ranked = rank.balanced(rank.spread(ranked, rank.document_of, query.top), query.top)
+        ranked = choosing.order([rank.by_document(judged(hit), now) for hit in ranked[: DECODED * query.top]])
+    ranked = choosing.balanced(choosing.spread(ranked, choosing.document_of, query.top), query.top)
     if query.min_score > 0:
         ranked = [hit for hit in map(judged, ranked) if hit.relevance >= query.min_score]
     if query.route:
         route = with_domain(route, domain(_near(ranking)))
-        ranked, widened = rank.routed(ranked, route, query.top)
+        ranked, widened = choosing.routed(ranked, route, query.top)
         route = replace(route, widened=widened)
     else:
         route = Route(present=route.present)
-    chosen = rank.varied(ranked, words, query.top)
-    return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
+    chosen = choosing.varied(ranked, words, query.top)
+    return Answer(tuple(map(judged, choosing.order(chosen))), route, retrieved.degraded)
 
 
 def _near(ranking: _Ranking) -> Iterator[tuple[str, float]]:
@@ -212,15 +212,15 @@ def evidence(
         others = None if weights.document else MOST_OTHERS
         hits, entries = _hits(search, decoded, ranking, weights, now, present, room, others)
         messages = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
-        rest = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
-        ordered = rank.order([hit for hit in (*messages, *rest) if hit.score > 0 and not known(hit)])
+        rest = choosing.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
+        ordered = choosing.order([hit for hit in (*messages, *rest) if hit.score > 0 and not known(hit)])
         judged = _with_relevance(
             ordered, question, entries, weights, len(ordered) if weights.document else WITH_RELEVANCE
         )
         counts = search.term_counts(question.weights)
         strong = strength(judged, question.weights, counts)
         if weights.document:
-            judged = rank.order([rank.by_document(hit, now) for hit in judged])
+            judged = choosing.order([rank.by_document(hit, now) for hit in judged])
         return Evidence(tuple(judged), _after(search, entries), strong, present, retrieved.degraded)
 
     return _with_candidates(query, search, embedder, now, collected, max(retrieve.CANDIDATES, query.top), recent)
@@ -242,7 +242,7 @@ def _with_relevance(
     seen: Counter[str] = Counter()
     judged = []
     for hit in hits:
-        seen[part := rank.part_of(hit)] += 1
+        seen[part := choosing.part_of(hit)] += 1
         if seen[part] <= most:
             candidate, entry = entries[hit.memory.memory_id, hit.via]
             covered, matched = retrieve.coverage(question, _words(hit.memory, entry))
@@ -339,7 +339,7 @@ def _shortlist(search: Search, ranking: _Ranking, top: int, others: int | None) 
     parts: dict[str, list[Candidate]] = {DOCUMENTS: [], MESSAGES: [], MEMORIES: []}
     for candidate in best:
         parts[origins[candidate.key].part].append(candidate)
-    passages = rank.spread(parts[DOCUMENTS], lambda c: origins[c.key].text_name, top)
+    passages = choosing.spread(parts[DOCUMENTS], lambda c: origins[c.key].text_name, top)
     return parts[MEMORIES][:fewer] + parts[MESSAGES][:wanted] + passages[:fewer]
 
 

@@ -1,6 +1,6 @@
 """Routing a question: its intent by its form, its domain by the nearest memories.
 
-A route is only advice: `rank.routed` follows it if that cannot hide a good answer.
+A route is only advice: `choosing.routed` follows it if that cannot hide a good answer.
 """
 
 from __future__ import annotations

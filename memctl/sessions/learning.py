@@ -17,7 +17,8 @@ from memctl.core.records import ADDED, CANDIDATE_KEPT, UPDATED
 from memctl.core.sensitive import MASK
 from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
-from memctl.extraction.service import Extraction, Reading
+from memctl.extraction.learning import Reading
+from memctl.extraction.service import Extraction
 from memctl.sessions.stored import StoredSessions
 from memctl.storage.ports.view import View
 

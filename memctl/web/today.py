@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.conflicts.contradictions import Contradiction
-from memctl.conflicts.service import OpenConflicts, noted_in
+from memctl.conflicts.merges import noted_in
+from memctl.conflicts.service import OpenConflicts
 from memctl.core.models import CANDIDATE, Filters
 from memctl.core.selection import Selection
 from memctl.doctor import repairing

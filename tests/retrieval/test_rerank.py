@@ -35,7 +35,7 @@ from memctl.providers.registry import RERANK_CHOICES, load_reranker
 from memctl.providers.rerank import BATCH, ServerReranker
 from memctl.providers.rerank_fastembed import FAMILY, FastembedReranker, installed
 from memctl.retrieval import rerank
-from memctl.retrieval.rank import order
+from memctl.retrieval.choosing import order
 
 OFFERED = "Xenova/ms-marco-MiniLM-L-6-v2"
 

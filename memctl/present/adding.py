@@ -1,0 +1,33 @@
+"""Output of `add`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from memctl.present import plain
+from memctl.present.shapes import memory_json
+
+if TYPE_CHECKING:
+    from memctl.core.models import Memory
+    from memctl.core.records import Added
+
+
+def added_json(added: Added) -> dict[str, Any]:
+    related = {"replaced": list(added.replaced), "near": list(added.near), "contradicts": list(added.against)}
+    return {"outcome": added.outcome, "memory": memory_json(added.memory), **related}
+
+
+def added_page(added: Added, get: Callable[[str], Memory]) -> Iterator[str]:
+    """What became of a memory, and which others it is similar to or seems to contradict."""
+    memory = added.memory
+    sentences = {
+        "added": f"added {memory.memory_id}",
+        "mentioned": f"already known: {memory.memory_id} (mentioned {memory.mentions} times)",
+        "updated": f"updated {memory.memory_id}, superseding {', '.join(added.replaced)}",
+    }
+    yield sentences[added.outcome]
+    for word, ids in (("similar to", added.near), ("seems to contradict", added.against)):
+        yield from (f"  {word} {each}: {plain.one_line(get(each).content, 80)}" for each in ids)
+    if added.against:
+        yield "  `memctl conflicts` shows what differs, and how to resolve it"
