@@ -69,7 +69,7 @@ _CASES = os.environ.get("MEMCTL_CASES", "")
 THOROUGH = TORTURE or bool(_CASES)
 """At least as many cases as docs/guarantees.md says: `make guarantees` and `make torture`."""
 
-SHARE = 1 if THOROUGH else 6
+SHARE = 1 if THOROUGH else 8
 """`make test` runs every so many-th case."""
 
 PATIENCE = 300.0
