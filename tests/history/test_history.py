@@ -360,7 +360,7 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
     with open_store(tmp_path / "s", "alice", create=True) as store:
         assert not store.engine.storage.operations_trimmed
         largest = 0
-        for number in range(14):
+        for number in range(20):
             store.add(f"{number} {'x' * 100_000}", now=day(number))
             largest = max(largest, store.folder.operations.stat().st_size)
         assert store.engine.storage.operations_trimmed
@@ -371,7 +371,7 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
         assert isinstance(taken.stopped, NotFoundError)
         assert "log_limit_mb" in taken.stopped.hint
         assert len(taken.done) <= held
-        assert len(list(store.all())) == 14 - len(taken.done)
+        assert len(list(store.all())) == 20 - len(taken.done)
         same_as_rebuilt(store)
 
 
