@@ -103,10 +103,11 @@ def test_each_part_is_imported_when_it_is_first_used(asked: str) -> None:
     """Each in a fork of its own, in which no other was used before."""
     script = f"""
 import memctl, os
+store = memctl.open_store(sys.argv[1])
 for name in {PARTS!r}:
     child = os.fork()
     if child == 0:
-        part = getattr(memctl.open_store(sys.argv[1]), name)
+        part = getattr(store, name)
         os._exit(0 if type(part).__module__ in sys.modules else 1)
     assert os.waitpid(child, 0)[1] == 0, name
 """

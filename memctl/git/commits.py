@@ -90,13 +90,13 @@ def commit(
     text = message or _counts(folders)
     queries.ask(where, "add", "--all", "--", *places)
     operation = queries.in_progress(where)
-    if queries.git_path(where, "rebase-apply").exists():
+    if (queries.git_dir(where) / "rebase-apply").exists():
         hint = f"Everything is staged: `git {operation} --continue` commits it, with its original message and author."
         raise RefusedError(f"git commits this itself, in a {operation}", hint=hint)
     if operation != "merge" and process.run(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
         return _nothing(operation)
     # During a merge git commits everything or nothing, and has prepared a message.
-    prepared = bool(operation) and queries.git_path(where, "MERGE_MSG").exists()
+    prepared = bool(operation) and (queries.git_dir(where) / "MERGE_MSG").exists()
     if verify and hooks.is_set(where):
         hooks.check(hooks.Tree(where), [] if prepared else places)
     option = "--no-edit" if prepared and not message else f"--message={text}"

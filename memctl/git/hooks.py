@@ -28,7 +28,7 @@ class Tree:
 
 def is_set(where: Path) -> bool:
     """Whether git would run memctl's own check before a commit."""
-    path = queries.git_path(where, f"hooks/{CHECK}")
+    path = queries.hooks(where) / CHECK
     return os.access(path, os.X_OK) and is_own_hook(path)
 
 

@@ -54,7 +54,7 @@ def install(folder: Path, *, hooks: bool = False) -> list[str]:
         RefusedError: another hook exists; nothing was changed.
     """
     where = queries.need(folder)
-    scripts = {name: queries.git_path(where, f"hooks/{name}") for name in HOOKS} if hooks else {}
+    scripts = {path.name: path for path in map(queries.hooks(where).joinpath, HOOKS)} if hooks else {}
     for name, path in scripts.items():
         _check_hook(where, name, path)
     changed = []
@@ -219,7 +219,8 @@ def check(folder: UserFolder) -> Iterator[Finding]:
     for name, what in ((f"merge.{DRIVER}.driver", "merge driver"), (f"diff.{DRIVER}.textconv", "diff driver")):
         set_ = process.run(where, "config", "--get", name).returncode == 0
         yield Finding(what, set_, "set" if set_ else "not set in this clone", "memctl git install")
-    hooked = [name for name in HOOKS if _runs_memctl(queries.git_path(where, f"hooks/{name}"))]
+    place = queries.hooks(where)
+    hooked = [name for name in HOOKS if _runs_memctl(place / name)]
     names = ", ".join(hooked) or "none (optional)"
     yield Finding("hooks", len(hooked) == len(HOOKS), names, "memctl git install --hooks", wanted=False)
     visible = process.run(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0

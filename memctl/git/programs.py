@@ -34,7 +34,7 @@ def named_here(folder: UserFolder) -> Finding:
     own = settings()
     local = [(key, value) for scope, key, value in process.configuration(where) if scope in ("local", "worktree")]
     keys = {key for key, value in local if _NAMES_A_PROGRAM.fullmatch(key) and own.get(key) != value}
-    programs = ", ".join([*sorted(keys), *_foreign_hooks(queries.git_path(where, "hooks"))])
+    programs = ", ".join([*sorted(keys), *_foreign_hooks(queries.hooks(where))])
     fix = "git runs them, memctl does not; if they are not yours: `git config --unset KEY`, delete the hook"
     return Finding("programs", not programs, programs or "none but memctl's", fix, wanted=False)
 
@@ -73,17 +73,16 @@ def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool
         more = f" and {len(filtered) - 3} more" if len(filtered) > 3 else ""
         hint = f"Commit it with git itself: `git add`, then `{with_git}`; or remove the filter from .gitattributes."
         raise RefusedError(f"memctl does not run the filter for {', '.join(filtered[:3])}{more}", hint=hint)
-    if queries.git_path(where, "MERGE_AUTOSTASH").exists():
+    if (queries.git_dir(where) / "MERGE_AUTOSTASH").exists():
         hint = f"Conclude it with git itself: `git add`, then `{with_git}`."
         raise RefusedError("git applies a stash after this merge, memctl does not", hint=hint)
 
 
 def _hooks(where: Path) -> Iterator[str]:
     """Hooks, other than memctl's, that git would run for a commit: files, and configured hooks (git 2.54)."""
-    for name in CHECKS:
-        path = queries.git_path(where, f"hooks/{name}")
+    for path in map(queries.hooks(where).joinpath, CHECKS):
         if _runs(path) and not is_own_hook(path):
-            yield name
+            yield path.name
     for _, key, value in process.configuration(where):
         if re.fullmatch(r"hook\..*\.event", key) and value in CHECKS:
             yield key.removesuffix(".event")

@@ -75,11 +75,18 @@ _IN_PROGRESS = {
 
 def in_progress(folder: Path) -> str:
     """The git operation that waits for the user (`merge`, `rebase`, `am`, …); empty if none does."""
-    return next((what for name, what in _IN_PROGRESS.items() if git_path(folder, name).exists()), "")
+    own = git_dir(folder)
+    return next((what for name, what in _IN_PROGRESS.items() if (own / name).exists()), "")
 
 
-def git_path(folder: Path, name: str) -> Path:
-    return folder / ask(folder, "rev-parse", "--git-path", name)
+def git_dir(folder: Path) -> Path:
+    """Git's folder of this working tree, which holds what is in progress in it."""
+    return folder / ask(folder, "rev-parse", "--git-dir")
+
+
+def hooks(folder: Path) -> Path:
+    """The folder of the hooks."""
+    return folder / ask(folder, "rev-parse", "--git-path", "hooks")
 
 
 def names(output: bytes) -> list[str]:

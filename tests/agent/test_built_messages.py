@@ -240,7 +240,7 @@ def test_a_pasted_log_is_cut_in_its_middle_and_can_be_read(line: str, question: 
         memory.on_user_message("Hello there")
         memory.on_assistant_message("Hello, what can I do?")
         memory.on_user_message(log)
-        for _ in range(3):
+        for _ in range(2):
             pack = memory.build_context()
             is_accepted(pack)
             (shown,) = [m["content"] for m in talk(pack) if str(m["content"]).startswith("first line")]

@@ -209,7 +209,7 @@ LANG = "小林讲了一个很长的故事，关于去舟山的渡轮和船长对
 
 @pytest.mark.parametrize("text", [LONG, LANG])
 def test_an_answer_is_small_unless_asked(box: Toolbox, store: MemoryStore, text: str):
-    ids = [store.add(f"{n}: {text}", detail=text).memory.memory_id for n in range(30)]
+    ids = [store.add(f"{n}: {text}", detail=text).memory.memory_id for n in range(15)]
     for name, given_ in (
         ("retrieve_from_memory", {"keywords": [text[:20]]}),
         ("search_memory", {"query": text[:20], "limit": 50}),

@@ -22,6 +22,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 from .conftest import NOW, SAMPLE_STORE, Memctl, Outcome
@@ -91,6 +92,7 @@ class Names:
         return re.sub(r"\{((?:mem|msg|run)-\d+)\}", lambda match: ids[match[1]], command)
 
 
+@cache
 def sample_ids() -> frozenset[str]:
     """Every id in the sample store."""
     files = (path for path in SAMPLE_STORE.rglob("*") if path.suffix in (".json", ".jsonl", ".md"))

@@ -9,7 +9,6 @@ import json
 import os
 import random
 import secrets
-import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import copies
 from conftest import left_over, same_as_rebuilt
 
 from failing.comparing import as_text, copy_states, differences, is_new, truth
@@ -250,11 +250,16 @@ def _texts(state: dict[str, bytes]) -> dict[str, str]:
     return {path: as_text(data) for path, data in state.items()}
 
 
+def copied(template: Path, root: Path) -> None:
+    """A copy of a store, the index included."""
+    copies.copy(template, root, copies.inodes(template))
+
+
 def reference(nursery: Nursery, template: Path, work: Path, operation: str) -> tuple[list[dict[str, bytes]], dict]:
     """The whole states of an operation, and how many calls it makes."""
     states_folder = work / "states"
     states_folder.mkdir()
-    shutil.copytree(template, work / "reference")
+    copied(template, work / "reference")
     killed, said = nursery("operation", work / "reference", operation=operation, states=str(states_folder))
     assert not killed
     states = [truth(copy) for copy in sorted(states_folder.iterdir())]

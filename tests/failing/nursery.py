@@ -2,14 +2,15 @@
 
 A module calls `serve` when it runs as a program, with its children by name; `Nursery` is the other end. Starting Python
 and importing memctl takes half a second, a fork some milliseconds. The children use the real store on real files and
-die of a real SIGKILL, after a while or, counted by the interpreter's profiling hook, right before their n-th call that
-touches a file or the index. What a killed child had started (git, say) ends before the next case begins.
+die of a real SIGKILL, after a while or right before their n-th call that touches a file or the index. What a killed child had started (git, say) ends before the next case begins.
 """
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import gc
+import io
 import json
 import os
 import signal
@@ -20,9 +21,12 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-import apsw
+from memctl.storage.files import atomic
+from memctl.storage.index import database
+
+T = TypeVar("T")
 
 Child = Callable[[dict[str, Any], int], None]
 """Gets its order, and a file descriptor to say something to."""
@@ -35,8 +39,7 @@ _SET_CHILD_SUBREAPER = 36
 _FILE_CALLS = {"write", "pwrite", "replace", "rename", "link", "unlink", "mkdir", "ftruncate", "truncate", "fchmod"}
 """What changes a file. (A kill leaves the same before and after an fsync; a new file is seen before its write.)"""
 
-_SQL_CALLS = {"execute", "executemany"}
-_CALLS = _FILE_CALLS | _SQL_CALLS
+_SQL_CALLS = ("execute", "executemany")
 
 
 def own_path() -> str:
@@ -152,12 +155,14 @@ def die() -> None:
 
 
 def watched(kill_at: Mapping[str, int], act: Callable[[], Any]) -> dict[str, int]:
-    """Do something and be killed right before one of its calls; else how many of each kind it made."""
+    """Do something and be killed right before one of its calls; else how many of each kind it made. For a child that
+    ends after it: what is counted is not put back."""
+    _count_calls()
     _kill_at.update(kill_at)
-    sys.setprofile(_watch)
+    _events.update(file=0, sql=0)
     act()
-    sys.setprofile(None)
-    return _events
+    _kill_at.update(file=0, sql=0)
+    return dict(_events)
 
 
 def in_a_fork(act: Callable[[], Any]) -> bool:
@@ -171,24 +176,40 @@ def in_a_fork(act: Callable[[], Any]) -> bool:
     return killed
 
 
-def _watch(frame: Any, event: str, argument: Any) -> None:
-    """Called for every call and return: what is none of ours must cost next to nothing."""
-    if event == "c_call":
-        if argument.__name__ in _CALLS:
-            _count(_kind(argument))
-    elif event == "call" and frame.f_code.co_name == "exchange":
-        _count("file")
+def _count_calls() -> None:
+    """Have all calls that touch a file or the index counted. (`sys.setprofile` sees them too, and doubles the time.)"""
+    for name in _FILE_CALLS:
+        setattr(os, name, _counted("file", getattr(os, name)))
+    builtins.open = io.open = _counted_when_written(open)  # type: ignore[assignment]
+    for stream in (sys.stdout, sys.stderr):
+        _count_writes(stream)
+        _count_writes(stream.buffer)
+    atomic.exchange = _counted("file", atomic.exchange)
+    for name in _SQL_CALLS:
+        setattr(database.Connection, name, _counted("sql", getattr(database.Connection, name)))
 
 
-def _kind(function: Any) -> str:
-    if function.__name__ in _SQL_CALLS:
-        return "sql" if isinstance(function.__self__, apsw.Connection | apsw.Cursor) else ""
-    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
-    return "file" if module in ("posix", "_io", "io") else ""
-
-
-def _count(kind: str) -> None:
-    if kind:
+def _counted(kind: str, call: Callable[..., T]) -> Callable[..., T]:
+    def counting(*given: Any, **more: Any) -> T:
         _events[kind] += 1
         if _events[kind] == _kill_at[kind]:
             die()
+        return call(*given, **more)
+
+    return counting
+
+
+def _counted_when_written(call: Callable[..., T]) -> Callable[..., T]:
+    """The same for `open`: it is what is done with the file that counts."""
+
+    def opening(*given: Any, **more: Any) -> T:
+        file = call(*given, **more)
+        _count_writes(file)
+        return file
+
+    return opening
+
+
+def _count_writes(file: Any) -> None:
+    for name in ("write", "truncate"):
+        setattr(file, name, _counted("file", getattr(file, name)))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 from conftest import (
     SHARE,
@@ -34,6 +35,7 @@ from failing.changes import (
     PLAIN,
     SECRET,
     SEVERAL,
+    copied,
     new_ids,
     opened,
     prepared,
@@ -60,6 +62,7 @@ def template() -> Iterator[Path]:
     """The store that `prepared` makes, to be copied for each kill."""
     folder = fast_folder()
     prepared(folder)
+    copies.settled(folder)
     yield folder
     shutil.rmtree(folder)
 
@@ -77,7 +80,7 @@ def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path
     reached = set()
     for kind, n in places:
         root = fast / "killed"
-        shutil.copytree(template, root)
+        copied(template, root)
         killed, _ = nursery("operation", root, operation=operation, kill_at={kind: n})
         try:
             reached.add(repaired(root, states))
@@ -95,7 +98,7 @@ def test_killed_within_a_write(operation: str, nursery: Nursery, template: Path,
     states, _ = reference(nursery, template, fast, operation)
     for n in range(1, 50):
         root = fast / "killed"
-        shutil.copytree(template, root)
+        copied(template, root)
         killed, _ = nursery("operation", root, operation=operation, torn=n)
         try:
             repaired(root, states)
@@ -120,7 +123,7 @@ def test_killed_while_repairing(operation: str, nursery: Nursery, template: Path
     for at in middle if TORTURE else middle[:: max(1, len(middle) // 2)]:
         for n in range(1, 200, SHARE):
             root = fast / "killed"
-            shutil.copytree(template, root)
+            copied(template, root)
             nursery("operation", root, operation=operation, kill_at={"file": at})
             killed, _ = nursery("recovery", root, kill_at={"file": n})
             try:
@@ -136,7 +139,7 @@ def test_killed_while_repairing(operation: str, nursery: Nursery, template: Path
 
 def _leaves_work(nursery: Nursery, template: Path, fast: Path, operation: str, n: int) -> bool:
     root = fast / "probe"
-    shutil.copytree(template, root)
+    copied(template, root)
     nursery("operation", root, operation=operation, kill_at={"file": n})
     found = journal.unfinished(layout.UserFolder(root / "alice")) is not None
     shutil.rmtree(root)
@@ -150,7 +153,7 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
     taken_back = 0
     for n in spread(range(1, calls["file"] + 1)):
         root = fast / "killed"
-        shutil.copytree(template, root)
+        copied(template, root)
         nursery("operation", root, operation="forget two", kill_at={"file": n})
         with opened(root) as store:
             store.refresh()
@@ -174,7 +177,7 @@ def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: P
     gone = 0
     for kind, n in places:
         root = fast / "killed"
-        shutil.copytree(template, root)
+        copied(template, root)
         nursery("operation", root, operation="purge", kill_at={kind: n})
         with opened(root) as store:
             store.query("tea", now=NOW)
@@ -324,12 +327,12 @@ def test_any_call_may_fail(
                 return problem, failed
         return None, failed
 
-    shutil.copytree(template, fast / "good")
+    copied(template, fast / "good")
     assert run(fast / "good", 0) == (None, False)
     before, after = truth(template / "alice"), truth(fast / "good" / "alice")
     for n in range(1 + list(OPERATIONS).index(operation) % SHARE, 400, SHARE):
         root = fast / "bad"
-        shutil.copytree(template, root)
+        copied(template, root)
         problem, failed = run(root, n)
         if not failed:
             count_cases("tests/failing/test_crash.py::test_any_call_may_fail", n - 1)
@@ -354,7 +357,7 @@ def test_a_second_writer_finishes_what_the_first_began(nursery: Nursery, templat
     _, calls = reference(nursery, template, fast, "add with detail")
     for n in spread(range(1, calls["file"] + 1, 2)):
         root = fast / "killed"
-        shutil.copytree(template, root)
+        copied(template, root)
         nursery("operation", root, operation="add with detail", kill_at={"file": n})
         nursery("operation", root, operation="edit")
         with opened(root) as store:

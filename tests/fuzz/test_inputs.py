@@ -199,7 +199,7 @@ BOMBS: dict[str, tuple[str, bytes]] = {
     "depth in the log": ("alice/.memctl/state/operations.jsonl", (b'{"op": "x", "phase": "intent", "at": ' + b"[" * 1_000_000 + b"\n") * 3),
     "depth in receipts": ("alice/.memctl/state/receipts.jsonl", (b"[" * 1_000_000 + b"\n") * 3),
     "depth in feedback": ("alice/feedback.jsonl", (b"[" * 1_000_000 + b"\n") * 3),
-    "a huge number": ("alice/memory.json", b'{"memories": [{"content": "x", "metadata": {"n": ' + b"9" * 5_000_000 + b"}}]}"),
+    "a huge number": ("alice/memory.json", b'{"memories": [{"content": "x", "metadata": {"n": ' + b"9" * 2_500_000 + b"}}]}"),
     "a huge exponent": ("alice/memory.json", b'{"memories": [{"content": "x", "metadata": {"n": 1e' + b"9" * 1_000_000 + b"}}]}"),
     "a huge number in a reflection": ("alice/reflections/huge.md", b"---\nn: 0x" + b"f" * 60_000 + b"\n---\n# Huge\n"),
     "a huge number in settings": ("memctl.yaml", b"query_top: " + b"9" * 200_000 + b"\n"),

@@ -360,7 +360,7 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
     with open_store(tmp_path / "s", "alice", create=True) as store:
         assert not store.engine.storage.operations_trimmed
         largest = 0
-        for number in range(30):
+        for number in range(20):
             store.add(f"{number} {'x' * 100_000}", now=day(number))
             largest = max(largest, store.folder.operations.stat().st_size)
         assert store.engine.storage.operations_trimmed
@@ -371,7 +371,7 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
         assert isinstance(taken.stopped, NotFoundError)
         assert "log_limit_mb" in taken.stopped.hint
         assert len(taken.done) <= held
-        assert len(list(store.all())) == 30 - len(taken.done)
+        assert len(list(store.all())) == 20 - len(taken.done)
         same_as_rebuilt(store)
 
 
@@ -383,11 +383,11 @@ def test_the_last_change_can_be_undone_however_much_it_was(tmp_path: Path) -> No
     with open_store(tmp_path / "s", "alice", create=True) as store:
         store.add("x" * 300_000, now=day(0))
         before = truth(store.folder.root)
-        store.add_many([Memory("", f"{number} {'y' * 1000}") for number in range(700)], now=day(1))
+        store.add_many([Memory("", f"{number} {'y' * 3500}") for number in range(200)], now=day(1))
         assert store.engine.storage.operations_trimmed
         assert store.undo(now=day(2)).command == "import"
         assert truth(store.folder.root) == before
-        store.add_many([Memory("", f"{number} {'z' * 1500}") for number in range(700)], now=day(3))
+        store.add_many([Memory("", f"{number} {'z' * 5250}") for number in range(200)], now=day(3))
         with pytest.raises(NotFoundError, match="nothing to undo") as told:
             store.undo(now=day(4))
         assert "log_limit_mb" in told.value.hint

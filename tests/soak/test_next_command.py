@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import copies
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled
 from failing.changes import environment
@@ -114,6 +115,7 @@ def templates() -> Iterator[Path]:
         (root / "notes.md").write_text("# Notes\n\nWords.\n")
         with opened(root, create=True) as store:
             prepare(store)
+        copies.settled(root)
     yield folder
     shutil.rmtree(folder)
 
@@ -133,10 +135,14 @@ def _environment(root: Path) -> dict[str, str]:
     return {**store, **home, "TYPER_USE_RICH": "0"}
 
 
+def begun(templates: Path, root: Path, removal: str) -> None:
+    """A store whose index knows all forty-five."""
+    copies.copy(templates / removal, root, copies.inodes(templates / removal))
+
+
 def killed_at(nursery: Nursery, templates: Path, root: Path, removal: str, **kill_at: int) -> None:
     shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(templates / removal, root)
-    run(nursery, root, ("sync",))  # the copy's index is rebuilt: it knows all forty-five
+    begun(templates, root, removal)
     run(nursery, root, REMOVALS[removal][1], kill_at=kill_at)
 
 
@@ -177,8 +183,7 @@ def behind(nursery: Nursery, templates: Path, root: Path, removal: str) -> tuple
 
 
 def _looked_up(nursery: Nursery, templates: Path, root: Path, removal: str) -> tuple[dict[str, int], int]:
-    shutil.copytree(templates / removal, root)
-    run(nursery, root, ("sync",))
+    begun(templates, root, removal)
     _, calls, output = run(nursery, root, REMOVALS[removal][1], kill_at={})
     assert calls["code"] == 0, output
     shutil.rmtree(root)
