@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from memctl.core.text.language import has_chinese
-from memctl.extraction import words
+from memctl.extraction import instructions, words
 from memctl.extraction.words import CHINESE, ENGLISH, form, forms, worded
 
 STATEMENT, DECISION, HABIT = "statement", "decision", "habit"
@@ -139,6 +139,8 @@ def instructs(text: str, asks: bool = False) -> bool:
     """
     if _found(text, r"(?!)", r"\b{once}") or (asks and not _is_polite(text)):
         return False
+    if not has_chinese(text) and instructions.instructs(text.lower()):
+        return True
     return _has_form(text, "instruction")
 
 
