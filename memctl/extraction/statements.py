@@ -118,7 +118,7 @@ def _wanted(text: str) -> str:
 def _is_polite(text: str) -> bool:
     return _found(
         text,
-        r"(?:^|[，,。；;！!：:、])(?:你|您)?(?:能|可以|可否|可不可以|麻烦|请|方便)",
+        r"(?:^|[，,。；;！!：:、])(?:你|您|{lasting})*(?:能|可以|可否|可不可以|麻烦|请|方便)",
         r"(?:^|[,;:!–—(]\s*| - |\b(?:and|so|but|also|ok|okay|thanks|hey) )(?:please,? )?"
         r"(?:can|could|would|will|might|may) (?:you|we|i (?:ask|get|trouble) you|it be possible for you)\b",
     )
