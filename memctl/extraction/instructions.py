@@ -21,8 +21,9 @@ def instructs(text: str) -> bool:
     if _first(forms(ENGLISH, "standing"), text):
         return True
     scoped, for_good, rest = _without_scope(text)
-    if for_good or _found(r"\b{lasting}(?!\w)", rest):
-        return _orders(rest, any_verb=True) or any(_found(form(ENGLISH, name), rest) for name in _FOR_GOOD)
+    without = words.pattern(ENGLISH, r"[ ,]*\b{lasting}(?!\w)").sub("", rest)
+    if for_good or without != rest:
+        return _orders(rest, any_verb=True) or any(_found(form(ENGLISH, name), without) for name in _FOR_GOOD)
     if not scoped and not _first(forms(ENGLISH, "scope"), rest):
         return False
     return (_orders(rest) and not _found(r"\b(?!you(?:r|'re)?\b){pointing}\b", rest)) or _found(
