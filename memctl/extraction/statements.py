@@ -118,7 +118,7 @@ def _wanted(text: str) -> str:
 def _is_polite(text: str) -> bool:
     return _found(
         words.simplified(text),
-        r"(?:^|[，,。；;！!：:、])(?:你|您|{lasting})*(?:能|可以|可否|可不可以|麻烦|请|方便)",
+        r"(?:^|[，,。；;！!：:、])(?:你|您|{lasting})*(?:能|可以|可否|可不可以|麻烦|请|方便)|[，,](?:ok|好[吗么]|行[吗么]|可以[吗么])$",
         r"(?:^|[,;:!–—(]\s*| - |\b(?:and|so|but|also|ok|okay|thanks|hey) )(?:please,? )?"
         r"(?:can|could|would|will|might|may) (?:you|we|i (?:ask|get|trouble) you|it be possible for you)\b",
     )
@@ -128,7 +128,8 @@ def points(text: str) -> bool:
     """Whether a sentence says nothing but that another one is to be remembered."""
     if text.rstrip().endswith(("?", "？")) and not _is_polite(text):
         return False
-    return words.pattern(_language(text), form(_language(text), "pointing_back")).search(words.simplified(text)) is not None
+    back = words.pattern(_language(text), form(_language(text), "pointing_back"))
+    return back.search(words.simplified(text)) is not None
 
 
 def instructs(text: str, asks: bool = False) -> bool:
