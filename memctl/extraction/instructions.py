@@ -48,7 +48,7 @@ def _without_scope(text: str) -> tuple[bool, bool, str]:
 
 def _opened(text: str) -> str:
     """A sentence without what merely opens it: "oh, and please …"."""
-    return words.pattern(ENGLISH, r"^(?:(?!you (?:should|must)\b|{can_you} mind\b)(?:{please}|{opening})\b[ ,.:;!–—-]+)*").sub("", text)
+    return words.pattern(ENGLISH, form(ENGLISH, "opened")).sub("", text)
 
 
 def _orders(rest: str, any_verb: bool = False) -> bool:
@@ -57,7 +57,7 @@ def _orders(rest: str, any_verb: bool = False) -> bool:
     Args:
         any_verb: any verb may be an order, not only one of what an assistant does.
     """
-    if _found(form(ENGLISH, "duty"), rest) or (any_verb and _found(r"^you (?:may|can|won't|will|{behave})\b(?! always\b)", rest)):
+    if any(_found(form(ENGLISH, name), rest) for name in ("duty", "duty_for_good")[: 1 + any_verb]):
         return True
     match = words.pattern(ENGLISH, form(ENGLISH, "order")).search(rest)
     if match is None or _found(r"^{stopping}(?! {not_idle})", rest):
