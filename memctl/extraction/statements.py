@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from memctl.core.text.language import has_chinese
-from memctl.extraction import words
+from memctl.extraction import instructions, words
 from memctl.extraction.words import CHINESE, ENGLISH, form, forms, worded
 
 STATEMENT, DECISION, HABIT = "statement", "decision", "habit"
@@ -110,17 +110,17 @@ def requested(text: str, asks: bool = False) -> str:
 
 
 def _wanted(text: str) -> str:
-    listed = forms(_language(text), "remember")
-    match = next(filter(None, (words.pattern(_language(text), each).match(text) for each in listed)), None)
-    return match["x"] if match and not _found(match["x"], r"{unkept}", r"(?!)") else ""
+    listed, read = forms(_language(text), "remember"), words.simplified(text)
+    match = next(filter(None, (words.pattern(_language(text), each).match(read) for each in listed)), None)
+    return text[slice(*match.span("x"))] if match and not _found(match["x"], r"{unkept}", r"(?!)") else ""
 
 
 def _is_polite(text: str) -> bool:
     return _found(
-        text,
-        r"(?:^|[，,。；;！!：:、])(?:你|您)?(?:能|可以|可否|可不可以|麻烦|请|方便)",
-        r"(?:^|[,;:!–—]\s*|\b(?:and|so|but|also|ok|okay|thanks|hey) )(?:please,? )?"
-        r"(?:can|could|would|will) (?:you|it be possible for you)\b",
+        words.simplified(text),
+        r"(?:^|[，,。；;！!：:、])(?:你|您|{lasting})*(?:能|可以|可否|可不可以|麻烦|请|方便)|[，,](?:ok|好[吗么]|行[吗么]|可以[吗么])$",
+        r"(?:^|[,;:!–—(]\s*| - |\b(?:and|so|but|also|ok|okay|thanks|hey) )(?:please,? )?"
+        r"(?:can|could|would|will|might|may) (?:you|we|i (?:ask|get|trouble) you|it be possible for you)\b",
     )
 
 
@@ -128,7 +128,8 @@ def points(text: str) -> bool:
     """Whether a sentence says nothing but that another one is to be remembered."""
     if text.rstrip().endswith(("?", "？")) and not _is_polite(text):
         return False
-    return words.pattern(_language(text), form(_language(text), "pointing_back")).search(text) is not None
+    back = words.pattern(_language(text), form(_language(text), "pointing_back"))
+    return back.search(words.simplified(text)) is not None
 
 
 def instructs(text: str, asks: bool = False) -> bool:
@@ -137,8 +138,11 @@ def instructs(text: str, asks: bool = False) -> bool:
     Args:
         asks: it ends in a question mark; then it must ask politely: "could you always …?"
     """
+    text = words.simplified(text)
     if _found(text, r"(?!)", r"\b{once}") or (asks and not _is_polite(text)):
         return False
+    if not has_chinese(text) and instructions.instructs(text.lower()):
+        return True
     return _has_form(text, "instruction")
 
 

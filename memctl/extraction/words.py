@@ -76,6 +76,18 @@ def _expanded(language: str, text: str) -> str:
     return _CLASS.sub(alternatives, text)
 
 
+def simplified(text: str) -> str:
+    """A text with the traditional characters of the classes and forms in their simplified form, of the same length."""
+    return text.translate(_traditional())
+
+
+@cache
+def _traditional() -> Mapping[int, str]:
+    lines = (_DATA / "traditional.txt").read_text("utf-8").splitlines()
+    pairs = "".join(line for line in lines if not line.startswith("#"))
+    return {ord(traditional): simple for traditional, simple in zip(pairs[::2], pairs[1::2], strict=True)}
+
+
 @cache
 def worded(name: str) -> re.Pattern[str]:
     """One of the wordings of `wordings.toml`, compiled; letter case does not count."""
