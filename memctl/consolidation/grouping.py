@@ -15,7 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import accumulate, combinations
+from math import ceil
 from typing import Any
 
 from memctl.core import kinds
@@ -235,23 +236,35 @@ def _may_say_the_same(sayings: Sequence[Saying]) -> _Table:
 
 
 def _that_others_begin_with(sayings: Sequence[Saying], share: float) -> _Table:
-    """Texts, by their words, that another one may only continue."""
+    """Texts, by the hash of their words, that another one may only continue."""
     begun = {beginning for saying in sayings for beginning in _beginnings(saying, share)}
     whole: dict[Hashable, list[Saying]] = defaultdict(list)
-    for saying in sayings:
-        if (words := (saying.statement, saying.words)) in begun:
-            whole[words].append(saying)
+    for saying in sayings if begun else ():
+        if (beginning := (saying.statement, _running_hashes(saying.words)[-1])) in begun:
+            whole[beginning].append(saying)
     return whole
 
 
 def _beginnings(saying: Saying, share: float) -> Iterator[Hashable]:
-    """The words of a text that it covers if they are another one, the longest first."""
-    count = len(saying.words)
-    for length in range(count - 1, 0, -1):
-        if length < share * count:
-            return
-        if _goes_on(saying, length):
-            yield saying.statement, saying.words[:length]
+    """The beginnings of a text that it covers if they are another one, as hashes of their words, the longest first.
+
+    Behind them it only goes on, without a change to what it said before. Hashes, because all the words of each
+    beginning would be quadratic in the length of the text.
+    """
+    words, breaks, count = saying.words, frozenset(saying.breaks), len(saying.words)
+    least = max(1, ceil(share * count))
+    ends = [at for at in range(count - 1, least - 1, -1) if at in breaks or words[at] in _GOES_ON]
+    if not ends:
+        return
+    first = dict(zip(reversed(words), range(count - 1, -1, -1), strict=True))
+    marked = max((first[mark] for mark in saying.marks), default=-1)
+    hashes = _running_hashes(words)
+    yield from ((saying.statement, hashes[length]) for length in ends if length > marked)
+
+
+def _running_hashes(words: Iterable[str]) -> list[int]:
+    """The hashes of no word, of the first one, of the first two, and so on."""
+    return list(accumulate(words, lambda before, word: hash((before, word)), initial=0))
 
 
 def _sharing(known: Sequence[Saying]) -> Iterator[tuple[Saying, Saying]]:
@@ -279,14 +292,9 @@ def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Ite
         if other is not saying and covers(saying.memory.content, other.memory.content):
             yield other
     for beginning in _beginnings(saying, share) if whole else ():
-        yield from whole.get(beginning, ())
-
-
-def _goes_on(saying: Saying, length: int) -> bool:
-    """Whether the text only continues after `length` words, without changing what it said before."""
-    added = saying.words[length:]
-    begins = length in saying.breaks or added[0] in _GOES_ON
-    return begins and set(saying.marks).isdisjoint(set(added) - set(saying.words[:length]))
+        for other in whole.get(beginning, ()):
+            if other.words == saying.words[: len(other.words)]:
+                yield other
 
 
 def statement(memory: Memory) -> Hashable:
