@@ -417,13 +417,13 @@ def _meeting(said: Sequence[_Said], blocks: Sequence[Sequence[int]]) -> tuple[li
     return [said[at] for at in used], [[place[at] for at in group] for group in blocks]
 
 
-def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
+def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """For each of `count` claims the numbers of the blocks that it is in."""
     found: list[list[int]] = [[] for _ in range(count)]
     for number, group in enumerate(blocks):
         for at in group:
             found[at].append(number)
-    return found
+    return list(map(tuple, found))
 
 
 def _blocks(words: Sequence[Sequence[str]]) -> tuple[list[list[int]], set[int]]:

@@ -130,7 +130,9 @@ def saying_of(memory: Memory) -> Saying:
         words.append(word)
         if is_mark:
             marks.add(word)
-    about, equal = tuple(telling(memory.content)), _one_of_equal(statement(memory))
+    known = {word: word for word in words}  # most terms are words as they stand: one text in memory, not two
+    about = tuple(known.get(term, term) for term in telling(memory.content))
+    equal = _one_of_equal(statement(memory))
     return Saying(memory, tuple(words), tuple(breaks), about, tuple(marks), equal)
 
 
@@ -219,20 +221,23 @@ _Table = Mapping[Hashable, list[Saying]]
 
 def _may_say_the_same(sayings: Sequence[Saying]) -> _Table:
     """Texts that may say the same, by the id of each."""
+    table = _in_the_same_words(sayings)
+    for one, other in _sharing(sayings):
+        for saying, rival in ((one, other), (other, one)):
+            held = table.setdefault(saying.memory.memory_id, [])
+            held += [] if any(rival is each for each in held) else [rival]
+    return table
+
+
+def _in_the_same_words(sayings: Sequence[Saying]) -> dict[Hashable, list[Saying]]:
+    """Texts with the same words in some order, by the id of each."""
     roughly = [hash((saying.statement, rough(saying.memory.content))) for saying in sayings]
     counts = Counter(roughly)
     same: dict[Hashable, list[Saying]] = defaultdict(list)
     for saying, each in zip(sayings, roughly, strict=True):
         if counts[each] > 1:
             same[saying.statement, _forms(saying)].append(saying)
-    table: dict[Hashable, list[Saying]] = {
-        each.memory.memory_id: list(group) for group in same.values() for each in group
-    }
-    for one, other in _sharing(sayings):
-        for saying, rival in ((one, other), (other, one)):
-            held = table.setdefault(saying.memory.memory_id, [])
-            held += [] if any(rival is each for each in held) else [rival]
-    return table
+    return {each.memory.memory_id: list(group) for group in same.values() for each in group}
 
 
 def _that_others_begin_with(sayings: Sequence[Saying], share: float) -> _Table:
