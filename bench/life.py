@@ -42,7 +42,7 @@ def lived(count: int, seed: int = 5) -> Iterator[Memory]:
     for number, memory in enumerate(memories(count - count // 10, seed)):
         yield _worked(memory, number, chance) if memory.kind == "episode" else memory
         if number % 9 == 8:
-            again = memory.content.replace("; note", " - note").replace(" about ", " really about ")
+            again = memory.content.replace("; note", " - note").replace(", ticket", ", the ticket")
             yield replace(memory, content=again, tags=("again",))
 
 

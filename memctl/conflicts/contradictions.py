@@ -415,13 +415,13 @@ def _meeting(
     return [statements[at] for at in used], [[place[at] for at in group] for group in blocks]
 
 
-def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
+def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """For each of `count` claims the numbers of the blocks that it is in."""
     numbers: list[list[int]] = [[] for _ in range(count)]
     for number, group in enumerate(blocks):
         for at in group:
             numbers[at].append(number)
-    return numbers
+    return list(map(tuple, numbers))
 
 
 def _blocks(words: Sequence[Sequence[str]]) -> tuple[list[list[int]], set[int]]:

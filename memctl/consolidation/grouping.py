@@ -15,7 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import accumulate, combinations
+from math import ceil
 from typing import Any
 
 from memctl.core import kinds
@@ -114,7 +115,9 @@ def saying_of(memory: Memory) -> Saying:
         words.append(word)
         if is_mark:
             marks.add(word)
-    about, equal = tuple(telling(memory.content)), _one_of_equal(statement(memory))
+    known = {word: word for word in words}  # most terms are words as they stand: one text in memory, not two
+    about = tuple(known.get(term, term) for term in telling(memory.content))
+    equal = _one_of_equal(statement(memory))
     return Saying(memory, tuple(words), tuple(breaks), about, tuple(marks), equal)
 
 
@@ -203,15 +206,7 @@ _Table = Mapping[Hashable, list[Saying]]
 
 def _may_say_the_same(sayings: Sequence[Saying]) -> _Table:
     """Texts that may say the same, by the id of each."""
-    roughly = [hash((saying.statement, rough(saying.memory.content))) for saying in sayings]
-    counts = Counter(roughly)
-    same: dict[Hashable, list[Saying]] = defaultdict(list)
-    for saying, each in zip(sayings, roughly, strict=True):
-        if counts[each] > 1:
-            same[saying.statement, _forms(saying)].append(saying)
-    table: dict[Hashable, list[Saying]] = {
-        each.memory.memory_id: list(group) for group in same.values() for each in group
-    }
+    table = _in_the_same_words(sayings)
     for one, other in _sharing(sayings):
         for saying, rival in ((one, other), (other, one)):
             held = table.setdefault(saying.memory.memory_id, [])
@@ -219,24 +214,47 @@ def _may_say_the_same(sayings: Sequence[Saying]) -> _Table:
     return table
 
 
+def _in_the_same_words(sayings: Sequence[Saying]) -> dict[Hashable, list[Saying]]:
+    """Texts with the same words in some order, by the id of each."""
+    roughly = [hash((saying.statement, rough(saying.memory.content))) for saying in sayings]
+    counts = Counter(roughly)
+    same: dict[Hashable, list[Saying]] = defaultdict(list)
+    for saying, each in zip(sayings, roughly, strict=True):
+        if counts[each] > 1:
+            same[saying.statement, _forms(saying)].append(saying)
+    return {each.memory.memory_id: list(group) for group in same.values() for each in group}
+
+
 def _that_others_begin_with(sayings: Sequence[Saying], share: float) -> _Table:
-    """Texts, by their words, that another one may only continue."""
+    """Texts, by the hash of their words, that another one may only continue."""
     begun = {beginning for saying in sayings for beginning in _beginnings(saying, share)}
     whole: dict[Hashable, list[Saying]] = defaultdict(list)
-    for saying in sayings:
-        if (words := (saying.statement, saying.words)) in begun:
-            whole[words].append(saying)
+    for saying in sayings if begun else ():
+        if (beginning := (saying.statement, _running_hashes(saying.words)[-1])) in begun:
+            whole[beginning].append(saying)
     return whole
 
 
 def _beginnings(saying: Saying, share: float) -> Iterator[Hashable]:
-    """The words of a text that it covers if they are another one, the longest first."""
-    count = len(saying.words)
-    for length in range(count - 1, 0, -1):
-        if length < share * count:
-            return
-        if _goes_on(saying, length):
-            yield saying.statement, saying.words[:length]
+    """The beginnings of a text that it covers if they are another one, as hashes of their words, the longest first.
+
+    Behind them it only goes on, without a change to what it said before. Hashes, because all the words of each
+    beginning would be quadratic in the length of the text.
+    """
+    words, breaks, count = saying.words, frozenset(saying.breaks), len(saying.words)
+    least = max(1, ceil(share * count))
+    ends = [at for at in range(count - 1, least - 1, -1) if at in breaks or words[at] in _GOES_ON]
+    if not ends:
+        return
+    first = dict(zip(reversed(words), range(count - 1, -1, -1), strict=True))
+    marked = max((first[mark] for mark in saying.marks), default=-1)
+    hashes = _running_hashes(words)
+    yield from ((saying.statement, hashes[length]) for length in ends if length > marked)
+
+
+def _running_hashes(words: Iterable[str]) -> list[int]:
+    """The hashes of no word, of the first one, of the first two, and so on."""
+    return list(accumulate(words, lambda before, word: hash((before, word)), initial=0))
 
 
 def _sharing(known: Sequence[Saying]) -> Iterator[tuple[Saying, Saying]]:
@@ -264,14 +282,9 @@ def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Ite
         if other is not saying and covers(saying.memory.content, other.memory.content):
             yield other
     for beginning in _beginnings(saying, share) if whole else ():
-        yield from whole.get(beginning, ())
-
-
-def _goes_on(saying: Saying, length: int) -> bool:
-    """Whether the text only continues after `length` words, without changing what it said before."""
-    added = saying.words[length:]
-    begins = length in saying.breaks or added[0] in _GOES_ON
-    return begins and set(saying.marks).isdisjoint(set(added) - set(saying.words[:length]))
+        for other in whole.get(beginning, ()):
+            if other.words == saying.words[: len(other.words)]:
+                yield other
 
 
 def statement(memory: Memory) -> Hashable:

@@ -771,6 +771,30 @@ def test_a_model_judges_paraphrases(opener: Callable[..., MemoryStore], verdict:
     assert [m.memory_id for merge in report.plan.merges for m in merge.merged] == ([] if gone is None else [ids[gone]])
 
 
+class Hashed(str):
+    """A word that counts how often words are hashed."""
+
+    times = 0
+
+    def __hash__(self) -> int:
+        Hashed.times += 1
+        return str.__hash__(self)
+
+
+def words_hashed(clauses: int) -> int:
+    """How many words are hashed while texts of so many clauses are compared, of which one only goes on."""
+    text = ", ".join(f"part{n} of the plan" for n in range(clauses))
+    sayings = [saying_of(record(each, n)) for n, each in enumerate((text, f"{text}, so that all know it"))]
+    counted = [replace(saying, words=tuple(map(Hashed, saying.words))) for saying in sayings]
+    Hashed.times = 0
+    assert [len(near) for _, near in near_duplicates(counted, 0.85, duplicates.may_go)] == [1]
+    return Hashed.times
+
+
+def test_a_long_text_is_compared_with_work_that_grows_as_it_does() -> None:
+    assert words_hashed(2_000) <= 2.2 * words_hashed(1_000)
+
+
 def test_one_text_said_thousands_of_times_is_one_memory() -> None:
     many = [record("the very same thing once more", n, pinned=n == 0) for n in range(3000)]
 
