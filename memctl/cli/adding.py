@@ -9,7 +9,7 @@ import typer
 
 from memctl.cli import choices, inputs, render
 from memctl.cli.opening import opened
-from memctl.cli.options import AllowSecret
+from memctl.cli.options import AllowSecret, Speaker
 from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def add(
     extract: Annotated[
         bool, typer.Option("--extract", help="Learn about the user from a conversation: text, a file, or -.")
     ] = False,
+    speaker: Speaker = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --extract: show what would be learned without storing it.")
     ] = False,
@@ -87,12 +88,14 @@ def add(
         "occurred_at": inputs.moment(occurred_at), "expires_at": inputs.expiry(expires_at), "pinned": pin or None,
     }  # fmt: skip
     fields: dict[str, Any] = {name: field for name, field in typed.items() if field not in (None, "", ())}
+    if speaker and not extract:
+        raise UsageError("--speaker needs --extract", hint="memctl add --extract chat.txt --speaker Anna")
     if dry_run and not extract:
         raise UsageError("--dry-run needs --extract", hint="memctl add --extract chat.txt --dry-run")
     if extract:
         if fields or detail or jsonl or allow_duplicate:
             raise UsageError("--extract takes no fields and no other input", hint="Leave the other options out.")
-        extracting.learn(text or [], dry_run, allow_secret)
+        extracting.learn(text or [], speaker, dry_run, allow_secret)
         return
     if jsonl is not None:
         if text or fields or detail:

@@ -45,16 +45,27 @@ def file_text(path: Path) -> str:
         NotFoundError: there is no such file.
         InvalidDataError: it is not UTF-8.
     """
-    from memctl.errors import InvalidDataError, NotFoundError
+    from memctl.errors import NotFoundError
     from memctl.storage.files import opening
 
     data = opening.read_given(path)
     if data is None:
         raise NotFoundError(f"no file {path}")
+    return decoded(data, str(path))
+
+
+def decoded(data: bytes, path: str) -> str:
+    """The text in the bytes of a file.
+
+    Raises:
+        InvalidDataError: it is not UTF-8.
+    """
+    from memctl.errors import InvalidDataError
+
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise InvalidDataError(f"is not valid UTF-8 (byte {problem.start})", path=str(path)) from None
+        raise InvalidDataError(f"is not valid UTF-8 (byte {problem.start})", path=path) from None
 
 
 def text_of(words: Sequence[str]) -> str:
