@@ -68,7 +68,9 @@ def import_memories(
     settings = stores.settings(the_store())
     imported = _known_categories(imported, settings.categories)
     check_problems(imported.problems, skip_broken, skipping)
-    if imported.form in chat_exports.FORMS:
+    for name in imported.empty[:10]:
+        render.warn(f"left out: {name}: is empty")
+    if imported.form in chat_exports.FORMS and not imported.empty:
         chats.store(imported, path, speaker, allow_secret=allow_secret, dry_run=dry_run, now=now)
         return
     if speaker:
@@ -236,9 +238,9 @@ def _print(counts: Counter[str], imported: Imported, results: Sequence[Added] = 
     ids = [added.memory.memory_id for added in results if added.outcome == "added"]
     problems = [str(problem) for problem in imported.problems]
     unread = _only_metadata(imported)
-    about = {"left_out": problems, "only_metadata": unread, "added": ids}
+    about = {"left_out": problems, "empty": list(imported.empty), "only_metadata": unread, "added": ids}
     render.document({"form": imported.form, "counts": dict(counts), **about})
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or "nothing to add"
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or f"nothing to add{': it is empty' if imported.empty else ''}"
     render.say(f"{outcomes} (form: {imported.form})")
     if unread:
         render.warn(f"kept only as metadata: {', '.join(unread)}; with `content` instead of `text`, a line is a record")

@@ -27,7 +27,7 @@ def learn(text: list[str], speaker: str, dry_run: bool, allow_secret: bool = Fal
     render.table(("", "confidence", "what", "text"), [_row(each) for each in report.proposals], right=(1,))
     for note in report.notes:
         render.warn(f"note: {note}")
-    render.say(_summary(report, dry_run))
+    render.say(_summary(report, dry_run, len(utterances)))
 
 
 def _sources(text: list[str]) -> list[tuple[str, str]]:
@@ -78,9 +78,10 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else plain.one_line(str(value), 60)
 
 
-def _summary(report: ExtractReport, dry_run: bool) -> str:
+def _summary(report: ExtractReport, dry_run: bool, heard: int) -> str:
+    """Args: heard: how many messages were read."""
     if not report.proposals:
-        return f"nothing to remember (by {report.origin})"
+        return f"nothing to remember (by {report.origin})" if heard else "nothing to remember: the text is empty"
     counts = Counter(each.outcome for each in report.proposals)
     outcomes = ", ".join(f"{count} {name}" for name, count in counts.items())
     if dry_run:

@@ -98,9 +98,7 @@ def filters(
     """The filters from a command's options."""
     from memctl.core.models import Filters
 
-    return Filters(
-        tuple(category or ()), tuple(kind or ()), tags(tag), since=moment(since), until=moment(until), **more
-    )
+    return Filters(tuple(category or ()), tuple(kind or ()), tags(tag), **period(since, until), **more)
 
 
 # Times
@@ -111,6 +109,22 @@ def moment(text: str | None) -> datetime | None:
     from memctl.core import times
 
     return times.from_user(text, times.utc_now()) if text is not None else None
+
+
+def period(since: str | None, until: str | None) -> dict[str, datetime | None]:
+    """The values of `--since` and `--until`.
+
+    Raises:
+        UsageError: nothing can lie between them.
+    """
+    from memctl.errors import UsageError
+
+    begin, end = moment(since), moment(until)
+    if begin and end and begin >= end:
+        relation = "the same as" if begin == end else "later than"
+        hint = "--until is the first moment that is left out: for one day, give the next day."
+        raise UsageError(f"--since {since} is {relation} --until {until}, so nothing can match", hint=hint)
+    return {"since": begin, "until": end}
 
 
 def end_of_day(text: str | None) -> datetime | None:

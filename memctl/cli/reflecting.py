@@ -54,7 +54,7 @@ def reflect(
     moment = inputs.moment(now) or times.utc_now()
     scope = Scope(
         tuple(category or ()), tuple(kind or ()), inputs.tags(tag), target,
-        since=inputs.moment(since), until=inputs.moment(until),
+        **inputs.period(since, until),
     )  # fmt: skip
     with opened() as store:
         inputs.check_filters([store], category, kind)

@@ -194,8 +194,7 @@ def _selected(
         selected = [store.conversations.full_id(typed) for typed in ids]
         unknown = [typed for typed, name in zip(ids, selected, strict=True) if not name]
     else:
-        moments = {"since": inputs.moment(since), "until": inputs.moment(until)}
-        selected = store.conversations.ids(session=session, run=run, **moments)
+        selected = store.conversations.ids(session=session, run=run, **inputs.period(since, until))
         unknown = [] if selected else [session or run or "of that time"]
     if unknown:
         hint = "`memctl transcripts` lists what is kept."

@@ -62,6 +62,7 @@ class Imported:
         problems: omitted entries with line and reason; the caller decides whether to continue.
         places: file and line of each memory.
         given: the names of the fields that a line had, by the memory's position, if the format records them.
+        empty: the files that hold nothing.
         chats: the conversations, oldest first, of a format that holds these.
     """
 
@@ -72,6 +73,7 @@ class Imported:
     places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     fronts: Mapping[int, str] = field(default_factory=dict)
     given: Mapping[int, frozenset[str]] = field(default_factory=dict, compare=False)
+    empty: tuple[str, ...] = ()
     chats: tuple[Chat, ...] = ()
 
     def without(self, omitted: Mapping[int, Problem]) -> Imported:
@@ -118,6 +120,8 @@ def read(
         raise UsageError("notes must be read from a folder, not from standard input", hint="Name the folder.")
     path = str(source) if isinstance(source, Path) else name or STANDARD_INPUT
     data = jsontext.without_mark(_bytes(source))
+    if not data.strip():
+        return Imported(MEMCTL if form == AUTO else form, (), empty=(path,))
     if form in (AUTO, chat_exports.CHAT) and (chat := _text_chat(data, path)):
         _refuse_store(only_store)
         return Imported(chat_exports.CHAT, (), chats=(chat,))
@@ -140,9 +144,10 @@ def _read_notes(source: Path, form: str, now: datetime | None, only_store: str) 
     if form == AUTO and (source / document.FILE_NAME).is_file():
         hint = f"Import {source / document.FILE_NAME}, or name the format: --format {NOTES}."
         raise UsageError(f"{source} has a {document.FILE_NAME}: it is not a folder of notes", hint=hint)
-    return _collected(
-        NOTES, ((n.path, n.entry, partial(notes.memories, n.entry.value, now)) for n in notes.read(source))
-    )
+    read = [*notes.read(source)]
+    held = [note for note in read if not note.is_empty]
+    imported = _collected(NOTES, ((n.path, n.entry, partial(notes.memories, n.entry.value, now)) for n in held))
+    return replace(imported, empty=tuple(note.path for note in read if note.is_empty))
 
 
 def _bytes(source: Path | bytes) -> bytes:

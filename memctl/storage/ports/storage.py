@@ -50,9 +50,8 @@ class SyncReport:
         if self.blocked:
             return IndexState("stale", self.notes)
         if self.pending:
-            return IndexState(
-                "pending", (*self.notes, f"{self.pending} entries have no vector yet: {self.pending_reason}")
-            )
+            waiting = f"{self.pending} entries have no vector yet: {self.pending_reason}"
+            return IndexState("pending", self.notes, waiting)
         return IndexState("fresh", self.notes)
 
 
