@@ -240,7 +240,10 @@ def _print(counts: Counter[str], imported: Imported, results: Sequence[Added] = 
     unread = _only_metadata(imported)
     about = {"left_out": problems, "empty": list(imported.empty), "only_metadata": unread, "added": ids}
     render.document({"form": imported.form, "counts": dict(counts), **about})
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or f"nothing to add{': it is empty' if imported.empty else ''}"
+    outcomes = (
+        ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common())
+        or f"nothing to add{': it is empty' if imported.empty else ''}"
+    )
     render.say(f"{outcomes} (form: {imported.form})")
     if unread:
         render.warn(f"kept only as metadata: {', '.join(unread)}; with `content` instead of `text`, a line is a record")

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memctl.cli import progress, render
 from memctl.cli.opening import opened
+from memctl.core.sensitive import ALLOW, MASK, guarded
 from memctl.errors import argument
 from memctl.present import plain
 from memctl.present.plain import counted
 
 if TYPE_CHECKING:
     from memctl.core.messages import Message
-    from memctl.store import MemoryStore
     from memctl.transfer.formats import Imported
 
 
 def store(imported: Imported, path: str, speaker: str, *, allow_secret: bool, dry_run: bool, now: datetime) -> None:
     """Keep the messages of conversations as transcripts, and print how many were new."""
     with opened() as store:
-        chats = [(chat.session, chat.as_messages(lambda name: _is_user(name, speaker, store))) for chat in imported.chats]
-        masked = 0 if store.engine.secret_policy(allow_secret) == "allow" else _mask(chats)
+        is_user = partial(_is_user, speaker=speaker, user=store.user)
+        chats = [(chat.session, chat.as_messages(is_user)) for chat in imported.chats]
+        masked = _mask(chats) if store.engine.secret_policy(allow_secret) != ALLOW else 0
         new = None if dry_run else store.conversations.import_chats(chats, now, progress.working)
         store.sync(progress=progress.working)
         user = store.user
@@ -32,16 +34,14 @@ def store(imported: Imported, path: str, speaker: str, *, allow_secret: bool, dr
         render.warn(f"note: no message is {user}'s; the speakers are {names}. `--speaker NAME` says who the user is")
 
 
-def _is_user(name: str, speaker: str, store: MemoryStore) -> bool:
-    from memctl.extraction.proposals import is_user
+def _is_user(name: str, speaker: str, user: str) -> bool:
+    from memctl.extraction import proposals
 
-    return name.casefold() == speaker.casefold() if speaker else is_user(name, store.user)
+    return name.casefold() == speaker.casefold() if speaker else proposals.is_user(name, user)
 
 
 def _mask(chats: Sequence[tuple[str, list[Message]]]) -> int:
     """Mask likely secrets, as their author cannot rephrase them; returns the number of messages."""
-    from memctl.core.sensitive import MASK, guarded
-
     count = 0
     for done, (_, messages) in enumerate(chats):
         progress.working("looking for secrets", done, len(chats))
@@ -73,7 +73,8 @@ def _print(imported: Imported, new: int | None, masked: int, path: str) -> None:
             "left_out": [str(problem) for problem in imported.problems],
             "without_words": left_out,
             "conversations": [
-                {"session": chat.session, "title": chat.title, "messages": len(chat.messages)} for chat in imported.chats
+                {"session": each.session, "title": each.title, "messages": len(each.messages)}
+                for each in imported.chats
             ],
         }
     )

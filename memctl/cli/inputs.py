@@ -98,7 +98,8 @@ def filters(
     """The filters from a command's options."""
     from memctl.core.models import Filters
 
-    return Filters(tuple(category or ()), tuple(kind or ()), tags(tag), **period(since, until), **more)
+    begin, end = period(since, until)
+    return Filters(tuple(category or ()), tuple(kind or ()), tags(tag), since=begin, until=end, **more)
 
 
 # Times
@@ -111,7 +112,7 @@ def moment(text: str | None) -> datetime | None:
     return times.from_user(text, times.utc_now()) if text is not None else None
 
 
-def period(since: str | None, until: str | None) -> dict[str, datetime | None]:
+def period(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
     """The values of `--since` and `--until`.
 
     Raises:
@@ -124,7 +125,7 @@ def period(since: str | None, until: str | None) -> dict[str, datetime | None]:
         relation = "the same as" if begin == end else "later than"
         hint = "--until is the first moment that is left out: for one day, give the next day."
         raise UsageError(f"--since {since} is {relation} --until {until}, so nothing can match", hint=hint)
-    return {"since": begin, "until": end}
+    return begin, end
 
 
 def end_of_day(text: str | None) -> datetime | None:

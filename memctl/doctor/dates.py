@@ -49,7 +49,8 @@ class Dates:
 
     def _problems_ahead(self) -> Iterator[Problem]:
         for line, name, written in self._ahead[:1]:
-            more = f" (and {len(self._ahead) - 1} more records)" if len(self._ahead) > 1 else ""
+            others = len(self._ahead) - 1
+            more = f" (and of {others} other {'record' if others == 1 else 'records'})" if others else ""
             message = f"{name}: created_at is in the future, {written}{more}: it does not fade before then"
             yield Problem(document.FILE_NAME, message, line, code=FUTURE)
 

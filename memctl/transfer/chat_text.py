@@ -126,12 +126,12 @@ def _day_first(dates: Sequence[str], halves: bool) -> bool:
 def _moment(date: tuple[int, int, int], head: re.Match[str], day_first: bool) -> datetime | None:
     first, second, third = date
     year, month, day = date if first > 31 else (third, second, first) if day_first else (third, first, second)
-    hour, minute, *seconds = map(int, re.split("[:.]", head["clock"]))
+    hour, minute, second = (*map(int, re.split("[:.]", head["clock"])), 0)[:3]
     late = (head["half"] or "").lower() == "p" or head["part"] in ("下午", "晚上", "中午")
     early = (head["half"] or "").lower() == "a" or head["part"] in ("上午", "凌晨", "早上")
     hour = hour + 12 if late and 1 <= hour < 12 and not (head["part"] == "中午" and hour == 11) else hour
     hour = 0 if early and hour == 12 else hour
     try:
-        return datetime(year + 2000 if year < 100 else year, month, day, hour, minute, *seconds[:1], tzinfo=UTC)
+        return datetime(year + 2000 if year < 100 else year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None

@@ -188,7 +188,6 @@ def joined(parts: Iterable[Imported]) -> Imported:
     return replace(read[0], chats=chats, problems=tuple(one for each in read for one in each.problems))
 
 
-
 # From bytes to values
 
 
