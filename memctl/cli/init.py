@@ -95,8 +95,21 @@ def _init_database(store: DatabaseStore, grant: str) -> None:
 def _say_next(address: str, user: str) -> None:
     import shlex
 
-    several = f" --user {user}" if user else ""
-    render.say(f'next: memctl --store {shlex.quote(address)}{several} add "something to remember"')
+    store = "" if _is_found(address) else f" --store {shlex.quote(address)}"
+    render.say(f'next: memctl{store}{f" --user {user}" if user else ""} add "something to remember"')
+
+
+def _is_found(address: str) -> bool:
+    """Whether a command that names no store finds this one."""
+    import os
+
+    from memctl import chosen_store
+    from memctl.errors import MemctlError
+
+    try:
+        return chosen_store.named(None, os.environ).address == address
+    except MemctlError:  # the working directory is gone, or `MEMCTL_STORE` is invalid
+        return False
 
 
 def _init_folder(store: FolderStore, name: str, git: bool) -> None:

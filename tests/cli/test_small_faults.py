@@ -254,3 +254,10 @@ def test_init_makes_no_second_user_by_itself(empty: Memctl) -> None:
     assert empty("user", "list", "--json").done().json
     assert sorted(each.name for each in empty.store.iterdir() if each.is_dir()) == ["alice", "bob"]
     assert empty("init", **{**nobody, "LOGNAME": "bob"}).done().lines[1].startswith("user bob: ")
+
+
+def test_an_option_that_is_an_unset_variable(memctl: Memctl) -> None:
+    for option in ("--store", "--user"):
+        for command in ([option, "", "add", "x"], ["add", "x", option, " "]):
+            refused = memctl(*command)
+            assert (refused.code, f"{option} is empty" in refused.err) == (2, True)
