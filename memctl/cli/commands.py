@@ -22,7 +22,7 @@ def _remember(context: typer.Context, parameter: Any, value: Any) -> None:
     Raises:
         UsageError: it is empty, as an unset variable of a shell is: another store or user must not take its place.
     """
-    if isinstance(value, str) and not value.strip() and not context.resilient_parsing:
+    if value == "" and not context.resilient_parsing:
         raise UsageError(f"--{parameter.name} is empty", context)
     if value:
         setattr(current, parameter.name, value)

@@ -258,6 +258,6 @@ def test_init_makes_no_second_user_by_itself(empty: Memctl) -> None:
 
 def test_an_option_that_is_an_unset_variable(memctl: Memctl) -> None:
     for option in ("--store", "--user"):
-        for command in ([option, "", "add", "x"], ["add", "x", option, " "]):
+        for command in ([option, "", "add", "x"], ["add", "x", option, ""]):
             refused = memctl(*command)
             assert (refused.code, f"{option} is empty" in refused.err) == (2, True)
