@@ -225,12 +225,12 @@ def text(value: str, path: str) -> Chat | None:
     title = _title(path) if path else ""
     session = _slug(title) or CHAT
     messages = []
-    for each in spoken:
+    for each in (each for each in spoken if each.text):
         content = (each.name, each.text, times.to_text(each.at) if each.at else "")
         seen[content] += 1
         message_id = derived_id(CHAT, session, *content, str(seen[content]))
         messages.append(ChatMessage(message_id, "", each.text, each.at, each.name))
-    return Chat(session, title, tuple(messages)) if messages else None
+    return Chat(session, title, tuple(messages), len(spoken) - len(messages)) if spoken else None
 
 
 def _title(path: str) -> str:

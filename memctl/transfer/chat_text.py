@@ -32,16 +32,18 @@ _ABOVE = tuple(
     for form in (rf"{_TIME}\s+{_NAME}", rf"{_NAME}\s+{_TIME}")  # 2024-03-12 09:41 小王, with the text on the next line
 )
 
-_PLACEHOLDER = re.compile(r"[\u200e\u200f].*|<[^<>\n]{1,60}>|\[[^\[\]\s]{1,12}\]", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\u200e.*|<[^<>\n]{1,60}>|\[[^\[\]\s]{1,12}\]", re.DOTALL)
 """The text of a message without words: `<Media omitted>`, `[图片]`."""
 
-_EDITED = re.compile(r"\s*[\u200e\u200f]?<[^<>\n]{1,60}>$")
-"""What WhatsApp writes behind an edited message."""
+_EDITED = re.compile(r"(?:\u200e<[^<>\n]{1,60}|<[^<>\s]{1,30} [^<>\n]{1,30})>$")
+"""What WhatsApp writes behind an edited message: `<This message was edited>`."""
+
+_LONGEST_MARK = 63
 
 
 @dataclass(frozen=True)
 class Spoken:
-    """A message: the name of its speaker, its text, and its time (as if in UTC, as the file names no zone), None if
+    """A message: the name of its speaker, its text (empty for an image), and its time (as if in UTC, as the file names no zone), None if
     the date does not exist."""
 
     name: str
@@ -50,8 +52,7 @@ class Spoken:
 
 
 def parse(text: str) -> tuple[Spoken, ...]:
-    """The messages of such a text, without the messenger's own notices and without messages that have no words; empty
-    if the text is something else."""
+    """The messages of such a text, without the messenger's own notices; empty if the text is something else."""
     lines = text.lstrip("\ufeff").splitlines()
     form = _form(lines)
     heads = [form.fullmatch(line) for line in lines] if form else []
@@ -66,8 +67,7 @@ def parse(text: str) -> tuple[Spoken, ...]:
             messages.append((_plain(head["name"] or ""), next(moments), [head["text"]]))
         else:
             messages[-1][2].append(line)
-    spoken = (Spoken(name, _words("\n".join(said)), at) for name, at, said in messages if name)
-    return tuple(each for each in spoken if each.text)
+    return tuple(Spoken(name, _words("\n".join(said)), at) for name, at, said in messages if name)
 
 
 def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
@@ -93,7 +93,8 @@ def _words(text: str) -> str:
     text = text.strip()
     if _PLACEHOLDER.fullmatch(text):
         return ""
-    return re.sub("[\u200e\u200f]", "", _EDITED.sub("", text)).strip()
+    mark = _EDITED.search(text[-_LONGEST_MARK:])
+    return re.sub("\u200e", "", text[: -len(mark[0])] if mark else text).strip()
 
 
 # Times

@@ -258,7 +258,7 @@ def test_nothing_is_kept_during_a_pause(empty: Memctl) -> None:
 
 WHATSAPP = """\
 [12/03/2024, 09:41:22] \u200eMessages and calls are end-to-end encrypted.
-[12/03/2024, 09:41:22] Anna: I live in Lisbon.
+[12/03/2024, 09:41:22] Anna: I live in Lisbon. \u200e<This message was edited>
 [12/03/2024, 09:42:00] Alice: I'm allergic to walnuts.
 I work at Siemens.
 [13/03/2024, 09:42:00] Alice: \u200eimage omitted
@@ -295,7 +295,8 @@ def test_a_messenger(empty: Memctl, text: str) -> None:
     )
     copy = write(empty, text, "WhatsApp Chat with Anna (1).txt")
     assert empty("import", str(copy)).done().lines[0].startswith("0 added")
-    [(other, _, _), (user, said, at)] = messages(empty)
+    [(other, theirs, _), (user, said, at)] = messages(empty)
+    assert theirs in ("I live in Lisbon.", "我住在杭州。")
     assert (other, user, at[:16]) == ("other", "user", "2024-03-12T09:42")
     assert said == "I'm allergic to walnuts.\nI work at Siemens."
     assert sessions(empty) == ["whatsapp-chat-with-anna"]
@@ -318,6 +319,13 @@ def test_a_diary_is_no_conversation(empty: Memctl) -> None:
     for text in ("2024-03-12 09:41 Met Anna at the station\nI live in Porto.", "12/03/2024: I live in Porto."):
         done: Outcome = empty("add", "--extract", "--json", "--", text).done()
         assert [each["content"] for each in done.json["proposals"]], text
+
+
+@pytest.mark.parametrize("text", ["I use <b>", "a < b > c", "see [1]", "<3"])
+def test_words_in_brackets_are_words(text: str) -> None:
+    spoken = chat_text.parse(f"12/03/24, 09:41 - Anna: {text}\n12/03/24, 09:42 - Ben: [图片]")
+    assert [each.text for each in spoken][1:] == [""]
+    assert spoken[0].text == text
 
 
 @pytest.mark.parametrize(
