@@ -43,8 +43,8 @@ _LONGEST_MARK = 63
 
 @dataclass(frozen=True)
 class Spoken:
-    """A message: the name of its speaker, its text (empty for an image), and its time (as if in UTC, as the file names no zone), None if
-    the date does not exist."""
+    """A message: the name of its speaker, its text (empty for an image), and its time, as if in UTC, as the file names
+    no zone; None if the date does not exist."""
 
     name: str
     text: str
