@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -223,7 +223,7 @@ def text(value: str, path: str) -> Chat | None:
     spoken = chat_text.parse(value)
     seen: Counter[tuple[str, ...]] = Counter()
     title = _title(path) if path else ""
-    session = _slug(title) or CHAT
+    session = _session(title, CHAT, title)
     messages = []
     for each in (each for each in spoken if each.text):
         content = (each.name, each.text, times.to_text(each.at) if each.at else "")
@@ -268,5 +268,4 @@ def _session(title: str, form: str, identity: str) -> str:
 
 
 def _slug(title: str) -> str:
-    words: Iterator[str] = (match[0] for match in re.finditer(r"[^\W_]+", title))
-    return "-".join(words).lower()[:_LONGEST_NAME].strip("-")
+    return "-".join(re.findall(r"[^\W_]+", title.lower()))[:_LONGEST_NAME].strip("-")

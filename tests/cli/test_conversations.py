@@ -299,7 +299,14 @@ def test_a_messenger(empty: Memctl, text: str) -> None:
     assert theirs in ("I live in Lisbon.", "我住在杭州。")
     assert (other, user, at[:16]) == ("other", "user", "2024-03-12T09:42")
     assert said == "I'm allergic to walnuts.\nI work at Siemens."
-    assert sessions(empty) == ["whatsapp-chat-with-anna"]
+    [session] = sessions(empty)
+    assert session.startswith("whatsapp-chat-with-anna-")
+
+
+def test_a_file_may_have_the_name_of_a_session(empty: Memctl) -> None:
+    empty("session", "add", "user", "Hello").done()
+    empty("import", str(write(empty, ANDROID, "main.txt"))).done()
+    assert len(set(sessions(empty))) == 2
 
 
 def test_the_name_of_the_user_in_a_messenger(empty: Memctl) -> None:
