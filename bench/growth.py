@@ -49,7 +49,7 @@ from memctl.sessions import compaction_rules, summary, topics
 from memctl.storage.entries import cues
 from memctl.storage.files import merge, merge_texts
 from memctl.strategies import failures, records
-from memctl.transfer import formats, jsontext, notes
+from memctl.transfer import chat_text, formats, jsontext, notes
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 NAME = "0123456789abcdef"
@@ -243,6 +243,8 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "questions": lambda text: questions.read(text.encode("utf-8", "replace"), "a.jsonl"),
     "a note": _noted,
     "a conversation": lambda text: conversations.parse(text, "alice"),
+    "a messenger's text": lambda text: chat_text.parse(f"[12/03/2024, 09:41] Anna: {text}"),
+    "a messenger's text with names above": lambda text: chat_text.parse(f"2024-03-12 09:41 Anna\n{text}"),
     "a document": lambda text: knowledge.chunks(text.encode("utf-8", "replace"), "knowledge/a.md"),
     "a document of plain text": lambda text: knowledge.chunks(text.encode("utf-8", "replace"), "knowledge/a.txt"),
     "a name of a document": knowledge.unusable,

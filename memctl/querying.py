@@ -65,7 +65,7 @@ class QueryEngine(Engine):
             answer, reranked, problem = self.answered(query, self.search, self.ready_embedder(), then)
         degraded = tuple(note for note in (self.embedder_problem, self.unready(), answer.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
-            raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
+            raise DegradedError("; ".join((*degraded, *report.index_state.all_notes)) or "the index is not fresh")
         hits = answer.hits
         written = self.storage.receipts.write(query.text, _ids(hits), _ids(choosing.used(hits)), now) if receipt else ""
         origin = RECORDS if query.filters.as_of else ""

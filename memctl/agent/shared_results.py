@@ -51,4 +51,5 @@ def cost(done: Sequence[Reranking]) -> Reranking | None:
 def state(states: Sequence[tuple[str, IndexState]]) -> IndexState:
     """The worst state, with all notes."""
     worst = max((state.state for _, state in states), key=_WORST.index, default=_WORST[0])
-    return IndexState(worst, tuple(dict.fromkeys(f"{user}: {note}" for user, state in states for note in state.notes)))
+    notes = tuple(dict.fromkeys(f"{user}: {note}" for user, state in states for note in state.notes))
+    return IndexState(worst, notes, "; ".join(f"{user}: {state.waiting}" for user, state in states if state.waiting))

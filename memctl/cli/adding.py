@@ -9,7 +9,7 @@ import typer
 
 from memctl.cli import choices, inputs, render
 from memctl.cli.opening import opened
-from memctl.cli.options import AllowSecret
+from memctl.cli.options import AllowSecret, Speaker
 from memctl.present import adding
 
 Text = Annotated[list[str] | None, typer.Argument(help="What to remember; - reads standard input.", metavar="TEXT...")]
@@ -83,6 +83,7 @@ def add(
     allow_duplicate: AllowDuplicate = False,
     allow_secret: AllowSecret = False,
     extract: Extract = False,
+    speaker: Speaker = "",
     dry_run: DryRun = False,
 ) -> None:
     """Remember something.
@@ -101,9 +102,9 @@ def add(
         "occurred_at": inputs.moment(occurred_at), "expires_at": inputs.expiry(expires_at), "pinned": pin or None,
     }  # fmt: skip
     fields: dict[str, Any] = {name: field for name, field in typed.items() if field not in (None, "", ())}
-    _check_inputs(extract, jsonl, dry_run, bool(fields or detail), bool(text), allow_duplicate)
+    _check_inputs(extract, jsonl, speaker, dry_run, bool(fields or detail), bool(text), allow_duplicate)
     if extract:
-        extracting.learn(text or [], dry_run, allow_secret)
+        extracting.learn(text or [], speaker, dry_run, allow_secret)
         return
     if jsonl is not None:
         bulk.add_jsonl(jsonl, allow_duplicate, allow_secret)
@@ -119,7 +120,7 @@ def add(
 
 
 def _check_inputs(
-    extract: bool, jsonl: Path | None, dry_run: bool, fields: bool, text: bool, allow_duplicate: bool
+    extract: bool, jsonl: Path | None, speaker: str, dry_run: bool, fields: bool, text: bool, allow_duplicate: bool
 ) -> None:
     """Check that the options of one input do not meet those of another.
 
@@ -128,6 +129,8 @@ def _check_inputs(
     """
     from memctl.errors import UsageError
 
+    if speaker and not extract:
+        raise UsageError("--speaker needs --extract", hint="memctl add --extract chat.txt --speaker Anna")
     if dry_run and not extract:
         raise UsageError("--dry-run needs --extract", hint="memctl add --extract chat.txt --dry-run")
     if extract and (fields or jsonl or allow_duplicate):

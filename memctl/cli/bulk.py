@@ -47,16 +47,20 @@ def import_memories(
     allow_secret: bool,
     skip_broken: bool,
     dry_run: bool,
+    speaker: str = "",
     skipping: str = _SKIPPING,
 ) -> None:
-    """Read, check and store the memories in a file, a folder or a database.
+    """Read, check and store the memories or conversations in a file, a folder or a database.
 
     Args:
+        speaker: the name under which the user speaks in the text of a messenger.
         skipping: the option or command that skips broken lines, for the hint.
     """
     from memctl import stores
+    from memctl.cli import chats
     from memctl.core import times
     from memctl.core.sensitive import REFUSE
+    from memctl.transfer import chat_exports
 
     now = times.utc_now()
     progress.working("reading")
@@ -64,6 +68,13 @@ def import_memories(
     settings = stores.settings(the_store())
     imported = _known_categories(imported, settings.categories)
     check_problems(imported.problems, skip_broken, skipping)
+    for name in imported.empty[:10]:
+        render.warn(f"left out: {name}: is empty")
+    if imported.form in chat_exports.FORMS and not imported.empty:
+        chats.store(imported, path, speaker, allow_secret=allow_secret, dry_run=dry_run, now=now)
+        return
+    if speaker:
+        raise UsageError("--speaker is for the text of a messenger", hint="Leave it out.")
     if settings.secrets == REFUSE and not allow_secret:
         imported = _without_secrets(imported)
     if dry_run:
@@ -113,7 +124,7 @@ def _read(path: str, form: str, only_store: str, now: datetime) -> tuple[Importe
 
 
 def _read_file(path: Path, form: str, only_store: str, now: datetime) -> Imported:
-    from memctl.transfer import formats
+    from memctl.transfer import chat_packages, formats
 
     if str(path) != "-" and not path.exists():
         raise NotFoundError(f"no file {path}")
@@ -122,6 +133,9 @@ def _read_file(path: Path, form: str, only_store: str, now: datetime) -> Importe
         raise UsageError(f"{path} is a memctl store", hint=hint)
     if path.is_file() and _is_compressed(path):
         raise UsageError(f"{path} is compressed", hint="`import --archive` restores a backup of memctl.")
+    if form != formats.NOTES and chat_packages.is_package(path):
+        named = chat_packages.members(path)
+        return formats.joined(formats.read(data, form, only_store=only_store, name=name) for name, data in named)
     source = inputs.standard_bytes() if str(path) == "-" else path
     return formats.read(source, form, only_store=only_store, now=now)
 
@@ -224,9 +238,12 @@ def _print(counts: Counter[str], imported: Imported, results: Sequence[Added] = 
     ids = [added.memory.memory_id for added in results if added.outcome == "added"]
     problems = [str(problem) for problem in imported.problems]
     unread = _only_metadata(imported)
-    about = {"left_out": problems, "only_metadata": unread, "added": ids}
+    about = {"left_out": problems, "empty": list(imported.empty), "only_metadata": unread, "added": ids}
     render.document({"form": imported.form, "counts": dict(counts), **about})
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or "nothing to add"
+    outcomes = (
+        ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common())
+        or f"nothing to add{': it is empty' if imported.empty else ''}"
+    )
     render.say(f"{outcomes} (form: {imported.form})")
     if unread:
         render.warn(f"kept only as metadata: {', '.join(unread)}; with `content` instead of `text`, a line is a record")

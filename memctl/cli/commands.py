@@ -17,6 +17,13 @@ from memctl.cli.reranking import with_joined_values
 
 
 def _remember(context: typer.Context, parameter: Any, value: Any) -> None:
+    """Note a global option.
+
+    Raises:
+        UsageError: it is empty, as an unset variable of a shell is: another store or user must not take its place.
+    """
+    if value == "" and not context.resilient_parsing:
+        raise UsageError(f"--{parameter.name} is empty", context)
     if value:
         setattr(current, parameter.name, value)
 

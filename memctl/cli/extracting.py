@@ -17,19 +17,30 @@ if TYPE_CHECKING:
 _ENDINGS = (".txt", ".md", ".json", ".jsonl", ".log")
 
 
-def learn(text: list[str], dry_run: bool, allow_secret: bool = False) -> None:
-    """Learn from a conversation: `-` for standard input, a file, or the text itself."""
-    from memctl.extraction import conversations
-
-    conversation, path = _source(text)
+def learn(text: list[str], speaker: str, dry_run: bool, allow_secret: bool = False) -> None:
+    """Learn from a conversation: `-` for standard input, a file, a ZIP file or folder of files, or the text itself."""
+    sources = _sources(text)
     with opened() as store:
-        utterances = conversations.parse(conversation, store.user, path)
+        utterances = [each for text, path in sources for each in store.extraction.heard(text, path, speaker)]
         report = store.extraction.run(utterances, dry_run=dry_run, allow_secret=allow_secret)
     render.document(reports.extraction(report, dry_run))
     render.table(("", "confidence", "what", "text"), [_row(each) for each in report.proposals], right=(1,))
     for note in report.notes:
         render.warn(f"note: {note}")
-    render.say(_summary(report, dry_run))
+    render.say(_summary(report, dry_run, len(utterances)))
+
+
+def _sources(text: list[str]) -> list[tuple[str, str]]:
+    """The texts of conversations, each with its file."""
+    from memctl.transfer import chat_packages
+
+    if len(text) == 1 and _is_path(text[0]) and chat_packages.is_package(Path(text[0])):
+        return [(inputs.decoded(data, path), path) for path, data in chat_packages.members(Path(text[0]))]
+    return [_source(text)]
+
+
+def _is_path(text: str) -> bool:
+    return os.path.exists(text)  # noqa: PTH110 (a text may be too long for a Path)
 
 
 def _source(text: list[str]) -> tuple[str, str]:
@@ -67,9 +78,10 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else plain.one_line(str(value), 60)
 
 
-def _summary(report: ExtractReport, dry_run: bool) -> str:
+def _summary(report: ExtractReport, dry_run: bool, heard: int) -> str:
+    """Args: heard: how many messages were read."""
     if not report.proposals:
-        return f"nothing to remember (by {report.origin})"
+        return f"nothing to remember (by {report.origin})" if heard else "nothing to remember: the text is empty"
     counts = Counter(each.outcome for each in report.proposals)
     outcomes = ", ".join(f"{count} {name}" for name, count in counts.items())
     if dry_run:

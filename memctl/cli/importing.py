@@ -9,7 +9,7 @@ import typer
 from typer.models import TyperPath
 
 from memctl.cli import choices
-from memctl.cli.options import AllowSecret, DryRun
+from memctl.cli.options import AllowSecret, DryRun, Speaker
 
 Source = Annotated[
     str,  # as typed: a Path would shorten the // of an address
@@ -24,7 +24,7 @@ Form = Annotated[
     typer.Option(
         "--format",
         autocompletion=choices.import_format,
-        help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.",
+        help="auto, memctl, jsonl, records, mcp, basic-memory, mem0, chatgpt, claude or chat.",
     ),
 ]
 OnlyStore = Annotated[
@@ -43,6 +43,7 @@ def import_(
     path: Source,
     form: Form = "auto",
     only_store: OnlyStore = "",
+    speaker: Speaker = "",
     allow_duplicate: AllowDuplicate = False,
     skip_broken: SkipBroken = False,
     allow_secret: AllowSecret = False,
@@ -50,11 +51,12 @@ def import_(
     with_settings: WithSettings = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Import memories from a file or another tool.
+    """Import memories or conversations from a file or another tool.
 
     Reads memctl's JSONL, plain JSONL (id, text, time, …), record files, the MCP memory server's graph, a folder of
-    basic-memory notes, and mem0 exports. With --archive it restores a backup, byte for byte. From a database it reads
-    the tables episodic_memories, semantic_memories, episodes, knowledge and task_states.
+    basic-memory notes, and mem0 exports. The conversations that ChatGPT, Claude and messengers export become
+    transcripts. With --archive it restores a backup, byte for byte. From a database it reads the tables
+    episodic_memories, semantic_memories, episodes, knowledge and task_states.
 
     Example: memctl import ~/backup/memories.jsonl
     """
@@ -62,7 +64,7 @@ def import_(
     from memctl.errors import UsageError
 
     if archive:
-        if form != "auto" or only_store or allow_duplicate or skip_broken or allow_secret:
+        if form != "auto" or only_store or speaker or allow_duplicate or skip_broken or allow_secret:
             raise UsageError("--archive takes no option but --with-settings and --dry-run")
         archiving.restore(Path(path), with_settings, dry_run)
         return
@@ -75,5 +77,6 @@ def import_(
         allow_duplicate=allow_duplicate,
         allow_secret=allow_secret,
         skip_broken=skip_broken,
+        speaker=speaker,
         dry_run=dry_run,
     )

@@ -12,6 +12,8 @@ from memctl.cli.invocation import current, the_store
 from memctl.core.names import check_user_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memctl.stores import DatabaseStore, FolderStore
 
 
@@ -50,15 +52,26 @@ def init(
         return
     if grant:
         raise UsageError("--grant is for databases, and the store is a folder")
-    _init_folder(store, _user(stores.settings(store).user), git)
+    _init_folder(store, _user(stores.settings(store).user, store.users()), git)
 
 
-def _user(configured: str) -> str:
+def _user(configured: str, known: Sequence[str]) -> str:
+    """The user who is named; else the only one of the store, or the one with the login name.
+
+    Raises:
+        UsageError: the store has several users, and none of them is meant.
+    """
     import os
 
     from memctl import chosen_store
+    from memctl.errors import UsageError
 
-    return check_user_name(current.user or os.environ.get(chosen_store.USER_VARIABLE) or configured or _login_name())
+    if given := current.user or os.environ.get(chosen_store.USER_VARIABLE) or configured:
+        return check_user_name(given)
+    login = known[0] if len(known) == 1 else _login_name()
+    if known and login not in known:
+        raise UsageError("the store exists and has several users", hint=f"Name one with --user: {', '.join(known)}.")
+    return login
 
 
 def _init_database(store: DatabaseStore, grant: str) -> None:
@@ -67,7 +80,7 @@ def _init_database(store: DatabaseStore, grant: str) -> None:
     before, done = store.exists(), store.prepare()
     if grant:
         store.grant(grant)
-    name = _user(stores.settings(store).user)
+    name = _user(stores.settings(store).user, store.users())
     store.create_user(name)
     several = len(store.users()) > 1
     render.document({"store": store.name, "user": name, "migrations": done, "granted": grant})
@@ -82,8 +95,21 @@ def _init_database(store: DatabaseStore, grant: str) -> None:
 def _say_next(address: str, user: str) -> None:
     import shlex
 
-    several = f" --user {user}" if user else ""
-    render.say(f'next: memctl --store {shlex.quote(address)}{several} add "something to remember"')
+    store = "" if _is_found(address) else f" --store {shlex.quote(address)}"
+    render.say(f'next: memctl{store}{f" --user {user}" if user else ""} add "something to remember"')
+
+
+def _is_found(address: str) -> bool:
+    """Whether a command that names no store finds this one."""
+    import os
+
+    from memctl import chosen_store
+    from memctl.errors import MemctlError
+
+    try:
+        return chosen_store.named(None, os.environ).address == address
+    except MemctlError:  # the working directory is gone, or `MEMCTL_STORE` is invalid
+        return False
 
 
 def _init_folder(store: FolderStore, name: str, git: bool) -> None:

@@ -45,16 +45,27 @@ def file_text(path: Path) -> str:
         NotFoundError: there is no such file.
         InvalidDataError: it is not UTF-8.
     """
-    from memctl.errors import InvalidDataError, NotFoundError
+    from memctl.errors import NotFoundError
     from memctl.storage.files import opening
 
     data = opening.read_given(path)
     if data is None:
         raise NotFoundError(f"no file {path}")
+    return decoded(data, str(path))
+
+
+def decoded(data: bytes, path: str) -> str:
+    """The text in the bytes of a file.
+
+    Raises:
+        InvalidDataError: it is not UTF-8.
+    """
+    from memctl.errors import InvalidDataError
+
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise InvalidDataError(f"is not valid UTF-8 (byte {problem.start})", path=str(path)) from None
+        raise InvalidDataError(f"is not valid UTF-8 (byte {problem.start})", path=path) from None
 
 
 def text_of(words: Sequence[str]) -> str:
@@ -87,9 +98,8 @@ def filters(
     """The filters from a command's options."""
     from memctl.core.models import Filters
 
-    return Filters(
-        tuple(category or ()), tuple(kind or ()), tags(tag), since=moment(since), until=moment(until), **more
-    )
+    begin, end = period(since, until)
+    return Filters(tuple(category or ()), tuple(kind or ()), tags(tag), since=begin, until=end, **more)
 
 
 # Times
@@ -100,6 +110,22 @@ def moment(text: str | None) -> datetime | None:
     from memctl.core import times
 
     return times.from_user(text, times.utc_now()) if text is not None else None
+
+
+def period(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
+    """The values of `--since` and `--until`.
+
+    Raises:
+        UsageError: nothing can lie between them.
+    """
+    from memctl.errors import UsageError
+
+    begin, end = moment(since), moment(until)
+    if begin and end and begin >= end:
+        relation = "the same as" if begin == end else "later than"
+        hint = "--until is the first moment that is left out: for one day, give the next day."
+        raise UsageError(f"--since {since} is {relation} --until {until}, so nothing can match", hint=hint)
+    return begin, end
 
 
 def end_of_day(text: str | None) -> datetime | None:

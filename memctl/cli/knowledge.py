@@ -43,6 +43,8 @@ def add(
         would = "would be " if dry_run and each.outcome != "unchanged" else ""
         origin = f" (converted from {each.converted_from})" if each.converted_from else ""
         render.say(f"{would}{each.outcome} {each.path}, {plain.counted(each.passages, 'passage')}{origin}")
+        if not each.passages:
+            render.warn(f"note: {each.path} is empty, so no query finds it")
     for left in added.skipped[:SHOWN_SKIPPED]:
         render.say(plain.one_line(f"left out {left.name}: {left.reason}", 200))
     if len(added.skipped) > SHOWN_SKIPPED:

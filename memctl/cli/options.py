@@ -42,6 +42,9 @@ With = Annotated[
         "--with", help="Also read this user's memories; may be repeated.", metavar="NAME", autocompletion=choices.user
     ),
 ]
+Speaker = Annotated[
+    str, typer.Option("--speaker", help="In the text of a messenger, the user's name there.", metavar="NAME")
+]
 NoModel = Annotated[bool, typer.Option("--no-model", help="Use rules only, even if a language model is configured.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 Session = Annotated[str, typer.Option("--session", help="The session.", autocompletion=choices.session, metavar="ID")]

@@ -52,10 +52,8 @@ def reflect(
     from memctl.reflections.scope import Scope
 
     moment = inputs.moment(now) or times.utc_now()
-    scope = Scope(
-        tuple(category or ()), tuple(kind or ()), inputs.tags(tag), target,
-        since=inputs.moment(since), until=inputs.moment(until),
-    )  # fmt: skip
+    begin, end = inputs.period(since, until)
+    scope = Scope(tuple(category or ()), tuple(kind or ()), inputs.tags(tag), target, since=begin, until=end)
     with opened() as store:
         inputs.check_filters([store], category, kind)
         _check_choice(ids or [], query, scope, stale)

@@ -194,7 +194,7 @@ def query_result(result: QueryResult, explain: bool) -> None:
     if result.origin:
         say(f"as of: {result.origin}")
     if result.receipt or result.origin in ("", "the records"):
-        say(f"receipt {result.receipt}" if result.receipt else "no receipt: the folder cannot be written")
+        say(f"receipt {result.receipt}" if result.receipt else "no receipt: it cannot be written")
 
 
 def hits(result: QueryResult, explain: bool) -> None:
@@ -248,8 +248,8 @@ def stale_notice(store: MemoryStore) -> None:
         indexed = store.engine.search.total()
         source = "answers are from the last good state" if indexed else "there is no earlier state to answer from"
         warn(f"stale: {report.blocked.message}; {source}, and nothing can be changed")
-    elif state.state != "fresh":
-        warn(f"index {state.state}: {'; '.join(state.notes)}")
-    else:
-        for note in state.notes:
-            warn(f"left out: {note}")
+        return
+    if state.waiting:
+        warn(f"index {state.state}: {state.waiting}")
+    for note in state.notes:
+        warn(f"left out: {note}")

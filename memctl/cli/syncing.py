@@ -37,7 +37,7 @@ def sync(
 def _print_sync(report: SyncReport) -> None:
     state = report.index_state
     render.document(
-        {"state": state.state, "changed": report.changed, "removed": report.removed, "notes": list(state.notes)}
+        {"state": state.state, "changed": report.changed, "removed": report.removed, "notes": list(state.all_notes)}
     )
     render.say(f"index {state.state}: {report.changed} changed, {report.removed} removed")
 

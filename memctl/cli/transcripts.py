@@ -194,8 +194,8 @@ def _selected(
         selected = [store.conversations.full_id(typed) for typed in ids]
         unknown = [typed for typed, name in zip(ids, selected, strict=True) if not name]
     else:
-        moments = {"since": inputs.moment(since), "until": inputs.moment(until)}
-        selected = store.conversations.ids(session=session, run=run, **moments)
+        begin, end = inputs.period(since, until)
+        selected = store.conversations.ids(session=session, run=run, since=begin, until=end)
         unknown = [] if selected else [session or run or "of that time"]
     if unknown:
         hint = "`memctl transcripts` lists what is kept."

@@ -13,13 +13,18 @@ from memctl.config import Settings
 from memctl.core import kept, provenance, times
 from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Memory
-from memctl.errors import NotFoundError
+from memctl.core.provenance import IMPORTED
+from memctl.errors import NotFoundError, RefusedError
 from memctl.storage.ports.messages import Messages, Run
 
 if TYPE_CHECKING:
     from memctl.conversations.retention import Plan, Retention
+    from memctl.core.messages import Message
 
 RUN = "run_"
+
+_AT_ONCE = 2_000
+"""Messages of an import that are written at once."""
 
 
 def new_run(now: datetime) -> str:
@@ -106,6 +111,48 @@ class Conversations:
         there = self._messages.mentioned([each.message_id for each in new])
         self.keep([replace(each, run=run) for each in new if each.message_id not in there], now)
         return run
+
+    def import_chats(
+        self,
+        chats: Sequence[tuple[str, Sequence[Message]]],
+        now: datetime,
+        progress: Callable[[str, int, int], object] = lambda *_: None,
+    ) -> int:
+        """Keep conversations that other programs exported: each message once, by its id, also where a later export of
+        the same conversation has more. Deleted messages stay deleted.
+
+        Args:
+            chats: the session of each conversation, and its messages.
+
+        Returns:
+            how many messages were new.
+
+        Raises:
+            RefusedError: no messages are kept, by the settings or because of a pause.
+            LockedError, StorageError: messages that were kept before it stay; the rest is kept when this is called
+                again.
+        """
+        if not self._settings().keep_messages or self.paused.everything:
+            hint = "`memctl transcripts resume` ends a pause; `memctl config set keep_messages true` sets the setting."
+            raise RefusedError("no messages are kept now, so a conversation cannot be imported", hint=hint)
+        self._messages.refresh()
+        there = self._messages.mentioned([message.id for _, messages in chats for message in messages])
+        new = [record for session, messages in chats for record in self._new_of(session, messages, there, now)]
+        for start in range(0, len(new), _AT_ONCE):
+            progress("storing", start, len(new))
+            self.keep(new[start : start + _AT_ONCE], now)
+        return len(new)
+
+    def _new_of(self, session: str, messages: Sequence[Message], there: set[str], now: datetime) -> list[KeptMessage]:
+        """The new messages of a conversation, in the session and run of those that are kept already."""
+        new = [message for message in messages if message.id not in there]
+        if not new or self.is_paused(session):
+            return []
+        known = next((one for each in messages if (one := self._messages.preview(each.id))), None)
+        session = str(known.metadata["session"]) if known else session
+        run = known.session_id if known else new_run(messages[0].time or now)
+        records = (kept.kept(message, session, run, now, source=IMPORTED) for message in new)
+        return [record for record in records if record]
 
     def _same(self, message: KeptMessage) -> Memory | None:
         """The preview of the same message, if it is kept already. The same id is not enough, as other programs number

@@ -207,10 +207,20 @@ class Hit:
 
 @dataclass(frozen=True)
 class IndexState:
-    """The state of the index: `fresh`, `pending` (not yet complete) or `stale` (files are unreadable)."""
+    """The state of the index: `fresh`, `pending` (vectors are missing) or `stale` (memories are unreadable).
+
+    Args:
+        notes: the files that are left out, and why; `waiting`: why the index is pending.
+    """
 
     state: str = "fresh"
     notes: tuple[str, ...] = ()
+    waiting: str = ""
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and why it is pending."""
+        return (*self.notes, self.waiting) if self.waiting else self.notes
 
 
 @dataclass(frozen=True)

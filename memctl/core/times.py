@@ -182,6 +182,11 @@ def end_of(text: str, now: datetime) -> datetime:
     return moment + timedelta(days=1, seconds=-1) if date_alone else moment
 
 
+def is_ahead(moment: datetime | None, now: datetime) -> bool:
+    """Whether a time that should have passed is in the future; a clock may be a day fast."""
+    return moment is not None and moment > now + timedelta(days=1)
+
+
 def days_between(earlier: datetime, later: datetime) -> float:
     """Days from `earlier` to `later`, never negative (clocks jump)."""
     return max(0.0, (later - earlier).total_seconds() / 86400)

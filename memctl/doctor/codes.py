@@ -34,6 +34,7 @@ TRACKED = "tracked"
 OWN_WORD = "own-word"
 CATEGORY = "category"
 FOREIGN = "foreign"
+FUTURE = "future"
 
 BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED, KIND, CIRCLE})
 """Problems that keep a memory out of all answers, or from being written."""

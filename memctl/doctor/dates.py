@@ -1,4 +1,4 @@
-"""Dates edited by hand that are not in memctl's form."""
+"""Dates edited by hand that are not in memctl's form, or in the future."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memctl.core import times
 from memctl.core.formats import codec, document
 from memctl.core.formats.document import RawRecord
 from memctl.core.models import Change, Memory, Problem
-from memctl.doctor.codes import FORM
+from memctl.doctor.codes import FORM, FUTURE
 from memctl.storage.folder.view import FolderView
 
 _VALUE = r'(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)'
@@ -32,14 +32,29 @@ class Dates:
     def __init__(self) -> None:
         self._first: tuple[RawRecord, str, Any, str] | None = None
         self._count = 0
+        self._now = times.utc_now()
+        self._ahead: list[tuple[int, str, str]] = []
 
     def take(self, record: RawRecord, value: Mapping[str, Any]) -> None:
         """Check a readable record; one without an id will be rewritten anyway."""
+        if record.memory and times.is_ahead(record.memory.created_at, self._now):
+            self._ahead.append((record.line, record.memory.memory_id, str(value.get("created_at"))))
         for name, written, plain in _loose(value) if value.get("memory_id") else ():
             self._first = self._first or (record, name, written, plain)
             self._count += 1
 
     def problems(self) -> Iterator[Problem]:
+        yield from self._problems_ahead()
+        yield from self._problems_of_form()
+
+    def _problems_ahead(self) -> Iterator[Problem]:
+        for line, name, written in self._ahead[:1]:
+            others = len(self._ahead) - 1
+            more = f" (and of {others} other {'record' if others == 1 else 'records'})" if others else ""
+            message = f"{name}: created_at is in the future, {written}{more}: it does not fade before then"
+            yield Problem(document.FILE_NAME, message, line, code=FUTURE)
+
+    def _problems_of_form(self) -> Iterator[Problem]:
         if self._first is None:
             return
         record, name, written, plain = self._first

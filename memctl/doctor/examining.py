@@ -29,10 +29,8 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
     problems = [*of_memories.problems, *other_files.findings(store, of_memories.secrets, indexed=readable)]
     if report.blocked and not any(problem.code in (codes.UNREADABLE, codes.GONE) for problem in problems):
         problems.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=codes.UNREADABLE))
-    if report.pending:
-        problems.append(
-            Problem("index", f"{report.pending} entries have no vector: {report.pending_reason}", code=codes.WAITING)
-        )
+    if waiting := report.index_state.waiting:
+        problems.append(Problem("index", waiting, code=codes.WAITING))
     return [*problems, *_index(store, deep=deep), *_installation()]
 
 

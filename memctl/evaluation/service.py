@@ -12,7 +12,7 @@ from memctl.config import QUERY
 from memctl.context.tokens import estimate
 from memctl.core import times
 from memctl.core.formats import knowledge
-from memctl.core.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
+from memctl.core.models import ACTIVE, MEMORIES, Filters, Hit, IndexState, Memory, Problem, Query
 from memctl.errors import NotFoundError, ProviderError
 from memctl.evaluation import metrics
 from memctl.evaluation.questions import Question, judged_good
@@ -158,8 +158,9 @@ class Evaluations:
 
     def _degraded(self) -> Iterator[str]:
         yield from filter(None, (self._engine.embedder_problem, self._engine.unready()))
-        if self._engine.report and self._engine.report.index_state.state != "fresh":
-            yield f"index {self._engine.report.index_state.state}: {'; '.join(self._engine.report.index_state.notes)}"
+        state = self._engine.report.index_state if self._engine.report else IndexState()
+        if state.state != "fresh":
+            yield f"index {state.state}: {state.waiting or '; '.join(state.notes)}"
 
     # Searching
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from memctl.core import times
 from memctl.errors import InvalidDataError
 from memctl.extraction.proposals import USER_ROLES, Utterance, is_user
-from memctl.transfer import jsontext
+from memctl.transfer import chat_exports, jsontext
 from memctl.transfer.jsontext import BrokenError, Entry
 
 _HINT = 'Messages look like {"role": "user", "content": "…"}; text like "User: …" and "Assistant: …" lines.'
+_LEAVE_OUT = "Correct the file, or leave this conversation out of it."
 _TIME_FIELDS = ("time", "timestamp", "created_at", "createdAt", "date")
 
 _OTHERS = frozenset(
@@ -44,12 +46,13 @@ _LINE = re.compile(
 )
 
 
-def parse(text: str, user: str, path: str = "") -> tuple[Utterance, ...]:
+def parse(text: str, user: str, path: str = "", speaker: str = "") -> tuple[Utterance, ...]:
     """The messages of a conversation, in any of the forms `docs/extracting.md` lists.
 
     Args:
         user: the store's user, whose name may stand for the user's role.
         path: the file, for messages; may be empty.
+        speaker: the user's name in a text; by default the store's user or a word such as `me`.
 
     Raises:
         InvalidDataError: it looks like JSON and is broken, or a message has no role or text; with the line.
@@ -57,10 +60,26 @@ def parse(text: str, user: str, path: str = "") -> tuple[Utterance, ...]:
     stripped = text.lstrip("\ufeff \t\r\n")
     if re.match(r"\{|\[\s*(?:[\[{\"]|\])", stripped):
         return tuple(_from_json(text.lstrip("\ufeff"), path))
-    return _from_lines(text, user)
+    if (chat := chat_exports.text(text, path)) and not _has_roles(text, user):
+        said = tuple(Utterance(each.name, each.text, each.at, each.message_id) for each in chat.messages)
+    else:
+        said = _from_lines(text, user)
+    return tuple(replace(each, role=_role(each.role, speaker)) for each in said) if speaker else said
 
 
 # Text
+
+
+def _role(name: str, speaker: str) -> str:
+    """The role of somebody with this name, if the user is the one with the speaker's name and nobody else."""
+    return "user" if name.casefold() == speaker.casefold() else chat_exports.OTHER
+
+
+def _has_roles(text: str, user: str) -> bool:
+    """Whether lines without a time are the user's or an assistant's, so that the speakers are to be told by the names
+    alone."""
+    heads = (match for match in map(_speaker, text.splitlines()) if match and not match["time"])
+    return any(is_user(head["name"], user) or head["name"].casefold().strip() in _OTHERS for head in heads)
 
 
 def _from_lines(text: str, user: str) -> tuple[Utterance, ...]:
@@ -100,10 +119,27 @@ def _time_of_line(text: str | None) -> datetime | None:
 
 
 def _from_json(text: str, path: str) -> Iterator[Utterance]:
-    for entry in _messages(text, path):
+    entries = _messages(text, path)
+    if form := next((form for entry in entries if (form := _form(entry.value))), ""):
+        yield from _exported(form, entries, path)
+        return
+    for entry in entries:
         if entry.problem:
             raise InvalidDataError(entry.problem, path=path or "the conversation", line=entry.line, hint=_HINT)
         yield _utterance(entry, path)
+
+
+def _form(value: Any) -> str:
+    return chat_exports.form_of(value) if isinstance(value, Mapping) else ""
+
+
+def _exported(form: str, entries: Sequence[Entry], path: str) -> Iterator[Utterance]:
+    """The messages of an export of conversations."""
+    chats, problems = chat_exports.read(form, entries, path or "the conversation")
+    for problem in problems:
+        raise InvalidDataError(problem.message, path=problem.path, line=problem.line, hint=_LEAVE_OUT)
+    for chat in chats:
+        yield from (Utterance(each.role, each.text, each.at, each.message_id) for each in chat.messages)
 
 
 def _messages(text: str, path: str) -> Sequence[Entry]:

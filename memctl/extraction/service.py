@@ -64,6 +64,15 @@ class Extraction:
         )
         return ExtractReport(tuple(result), reading.notes, reading.origin)
 
+    def heard(self, text: str, path: str = "", speaker: str = "") -> tuple[Utterance, ...]:
+        """The messages in a text, each with its id if it is in the transcripts. Arguments and errors as for
+        `conversations.parse`."""
+        from memctl.extraction import conversations
+
+        said = conversations.parse(text, self._engine.user, path, speaker)
+        known = self._engine.conversations.known(each.message for each in said if each.message)
+        return tuple(each if each.message in known else replace(each, message="") for each in said)
+
     def read(
         self,
         conversation: str | Sequence[Utterance],
@@ -74,13 +83,7 @@ class Extraction:
         allow_secret: bool = False,
     ) -> Reading:
         """What a conversation tells about the user; nothing is written. Arguments and errors as for `run`."""
-        from memctl.extraction import conversations
-
-        utterances = (
-            conversations.parse(conversation, self._engine.user)
-            if isinstance(conversation, str)
-            else tuple(conversation)
-        )
+        utterances = self.heard(conversation) if isinstance(conversation, str) else tuple(conversation)
         proposals, origin, notes = self._proposals(utterances, before, now, use_model)
         proposals, withheld = _guarded(proposals, self._engine.secret_policy(allow_secret))
         user = self._engine.user

@@ -18,7 +18,7 @@ def overview_json(overview: Overview) -> dict[str, Any]:
     fading = [
         {"memory_id": f.memory.memory_id, "score": f.score, "fades_on": f.fades_on} for f in overview.next_to_fade
     ]
-    index = {"state": overview.index.state, "notes": list(overview.index.notes), "path": overview.index_path}
+    index = {"state": overview.index.state, "notes": list(overview.index.all_notes), "path": overview.index_path}
     plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(overview).items()}
     del plain["index_path"]
     stale = [{"memory_id": s.memory.memory_id, "path": s.path, "why": s.why} for s in overview.stale_reflections]
@@ -63,7 +63,7 @@ def overview_page(overview: Overview, *, pictures: bool) -> Iterator[str]:
         yield f"messages: {overview.messages}, in {runs} of sessions; `memctl transcripts` shows more"
     yield f"marked for revision: {overview.needs_revision}; pinned: {overview.pinned}"
     yield f"sizes: {', '.join(f'{name} {plain.size(size)}' for name, size in overview.sizes.items() if size)}"
-    state = ": ".join(filter(None, (overview.index.state, "; ".join(overview.index.notes))))
+    state = ": ".join(filter(None, (overview.index.state, overview.index.waiting)))
     yield f"model: {overview.model}; index {state} ({overview.index_path})"
     if overview.next_to_fade:
         first = overview.next_to_fade[0]

@@ -59,7 +59,7 @@ def list_json(page: Sequence[Owned], *, total: int, offset: int, index: IndexSta
 
 def index_json(index: IndexState) -> dict[str, Any]:
     """Whether a list or an answer is from the files as they are."""
-    return {"state": index.state, "notes": list(index.notes)}
+    return {"state": index.state, "notes": list(index.all_notes)}
 
 
 def trashed_json(trashed: Trashed) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def _fitting(items: Sequence[tuple[str, ...]], full: bool) -> tuple[list[tuple[s
 
 def _notes(result: QueryResult) -> Iterable[str]:
     yield f"<!-- receipt {result.receipt} -->" if result.receipt else ""
-    for note in (*result.degraded, *(() if result.index.state == "fresh" else result.index.notes)):
+    for note in (*result.degraded, *(() if result.index.state == "fresh" else result.index.all_notes)):
         yield fence.one_line(f"note: {short(note, 40)}")
 
 

@@ -16,8 +16,9 @@ SOURCE = "import"
 
 READABLE = (
     "This can be imported: lines of JSON with `text` or `content`, a memory.json, a folder of Markdown notes such as "
-    "basic-memory's, an export of mem0 or of the MCP memory server. From a conversation, `memctl add --extract FILE` "
-    "learns about the user; `memctl knowledge add FILE` keeps a text to look things up in."
+    "basic-memory's, an export of mem0 or of the MCP memory server; conversations that ChatGPT, Claude or a messenger "
+    "exported. From any conversation, `memctl add --extract FILE` learns about the user; `memctl knowledge add FILE` "
+    "keeps a text to look things up in."
 )
 """The hint for what is in no known format: what is, and what else can be done with a text."""
 

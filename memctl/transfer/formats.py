@@ -17,7 +17,8 @@ from memctl.core.formats.codec import RecordError
 from memctl.core.models import Memory, Problem
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError, argument
 from memctl.storage.files import opening
-from memctl.transfer import foreign, jsontext, notes, records
+from memctl.transfer import chat_exports, foreign, jsontext, notes, records
+from memctl.transfer.chat_exports import Chat
 from memctl.transfer.fields import READABLE, Item
 from memctl.transfer.jsontext import Entry
 
@@ -25,13 +26,13 @@ T = TypeVar("T")
 
 AUTO = "auto"
 MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0 = "memctl", "jsonl", "records", "mcp", "basic-memory", "mem0"
-FORMS = (MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0)
+FORMS = (MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0, *chat_exports.FORMS)
 """The formats: memctl's own lines; plain lines with `text`; a `memory.json`, a list of records or one record; the MCP
-memory server's graph; a folder of basic-memory notes; a mem0 export."""
+memory server's graph; a folder of basic-memory notes; a mem0 export; and those of conversations."""
 
 STANDARD_INPUT = "<stdin>"
 
-_LISTS = ("memories", "results", "entities", "relations")
+_LISTS = ("memories", "results", "entities", "relations", "conversations")
 """Top-level lists of a document that may have items to import."""
 
 _LIST = re.compile(rb"\[\s*[\[{\"\]]")
@@ -61,6 +62,8 @@ class Imported:
         problems: omitted entries with line and reason; the caller decides whether to continue.
         places: file and line of each memory.
         given: the names of the fields that a line had, by the memory's position, if the format records them.
+        empty: the files that hold nothing.
+        chats: the conversations, oldest first, of a format that holds these.
     """
 
     form: str
@@ -70,6 +73,8 @@ class Imported:
     places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     fronts: Mapping[int, str] = field(default_factory=dict)
     given: Mapping[int, frozenset[str]] = field(default_factory=dict, compare=False)
+    empty: tuple[str, ...] = ()
+    chats: tuple[Chat, ...] = ()
 
     def without(self, omitted: Mapping[int, Problem]) -> Imported:
         """The import without the memories at these positions, each with the problem that says why."""
@@ -89,11 +94,14 @@ class Imported:
         )
 
 
-def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:
-    """Read memories in any supported format.
+def read(
+    source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "", name: str = ""
+) -> Imported:
+    """Read memories or conversations in any supported format.
 
     Args:
         source: a file, a folder of notes, or the bytes of standard input.
+        name: of the file that the bytes come from, if not from standard input.
         form: one of `FORMS`, or `auto` to detect it.
         now: `imported_at` of all memories, from which decay counts their age; None keeps the given value.
         only_store: only import the plain lines with this `store`, or mem0's memories of this user.
@@ -110,8 +118,21 @@ def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None,
         return _read_notes(source, form, now, only_store)
     if form == NOTES:
         raise UsageError("notes must be read from a folder, not from standard input", hint="Name the folder.")
-    path = str(source) if isinstance(source, Path) else STANDARD_INPUT
-    form, entries = _values(jsontext.without_mark(_bytes(source)), form, path)
+    path = str(source) if isinstance(source, Path) else name or STANDARD_INPUT
+    data = jsontext.without_mark(_bytes(source))
+    if not data.strip():
+        return Imported(MEMCTL if form == AUTO else form, (), empty=(path,))
+    if form in (AUTO, chat_exports.CHAT) and (chat := _text_chat(data, path)):
+        _refuse_store(only_store)
+        return Imported(chat_exports.CHAT, (), chats=(chat,))
+    if form == chat_exports.CHAT:
+        hint = "Each message begins with its time and speaker: `[12/03/2024, 09:41] Anna: text`."
+        raise InvalidDataError("is not the text of a messenger", path=path, hint=hint)
+    form, entries = _values(data, form, path)
+    if form in chat_exports.FORMS:
+        _refuse_store(only_store)
+        chats, problems = chat_exports.read(form, entries, path)
+        return Imported(form, (), problems=problems, chats=chats)
     make, entries = _maker(form, entries, only_store, path)
     return _collected(form, ((path, entry, partial(make, entry.value, now)) for entry in entries))
 
@@ -123,9 +144,10 @@ def _read_notes(source: Path, form: str, now: datetime | None, only_store: str) 
     if form == AUTO and (source / document.FILE_NAME).is_file():
         hint = f"Import {source / document.FILE_NAME}, or name the format: --format {NOTES}."
         raise UsageError(f"{source} has a {document.FILE_NAME}: it is not a folder of notes", hint=hint)
-    return _collected(
-        NOTES, ((n.path, n.entry, partial(notes.memories, n.entry.value, now)) for n in notes.read(source))
-    )
+    read = [*notes.read(source)]
+    held = [note for note in read if not note.is_empty]
+    imported = _collected(NOTES, ((n.path, n.entry, partial(notes.memories, n.entry.value, now)) for n in held))
+    return replace(imported, empty=tuple(note.path for note in read if note.is_empty))
 
 
 def _bytes(source: Path | bytes) -> bytes:
@@ -140,6 +162,30 @@ def _bytes(source: Path | bytes) -> bytes:
 def _refuse_store(only_store: str) -> None:
     if only_store:
         raise UsageError("only plain lines have a store, and memories of mem0 a user", hint="Leave --only-store out.")
+
+
+# Conversations
+
+
+def _text_chat(data: bytes, path: str) -> Chat | None:
+    """The conversation in the text of a messenger; None if it is something else."""
+    try:
+        return chat_exports.text(data.decode(), "" if path == STANDARD_INPUT else path)
+    except UnicodeDecodeError:
+        return None
+
+
+def joined(parts: Iterable[Imported]) -> Imported:
+    """The conversations of several files as one import, oldest first.
+
+    Raises:
+        InvalidDataError: a file has no conversations.
+    """
+    read = [*parts]
+    if unfit := next((each for each in read if each.form not in chat_exports.FORMS), None):
+        raise InvalidDataError("has no conversations", path=unfit.places[0][0] if unfit.places else "")
+    chats = chat_exports.in_order(chat for each in read for chat in each.chats)
+    return replace(read[0], chats=chats, problems=tuple(one for each in read for one in each.problems))
 
 
 # From bytes to values
@@ -231,6 +277,8 @@ def _shape(value: Any) -> str:
     """The format of a value, by its field names; empty if unknown."""
     if not isinstance(value, dict):
         return ""
+    if form := chat_exports.form_of(value):
+        return form
     if value.get("type") in ("entity", "relation") and ("name" in value or "from" in value):
         return MCP
     if "content" in value or {"key", "value"} <= value.keys():

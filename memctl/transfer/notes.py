@@ -43,6 +43,11 @@ class NoteFile(NamedTuple):
     path: str
     entry: Entry
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has neither text nor front matter."""
+        return isinstance(self.entry.value, Note) and not self.entry.value.body and not self.entry.value.fields
+
 
 @dataclass(frozen=True)
 class Note:

@@ -182,7 +182,7 @@ def _notes(store: MemoryStore) -> list[str]:
     """What makes all pages worse than they should be."""
     report = store.engine.report
     state = report.index_state if report else None
-    notes = list(state.notes) if state and state.state != "pending" else []
+    notes = list(state.notes) if state else []
     if report and report.blocked:
         notes.insert(0, f"{report.blocked.message}. This is the last good state; nothing can be changed.")
     return [*notes, *store.engine.setting_notes]

@@ -170,3 +170,94 @@ def test_a_working_directory_that_was_deleted(memctl: Memctl) -> None:
         assert "--store" in failed.err
     assert there("list -n 1", str(memctl.store)).done().lines
     assert there("help", None).done().lines
+
+
+def test_a_link_in_the_place_of_the_receipts(memctl: Memctl) -> None:
+    memctl("query", "what does Alice drink?").done()
+    receipts = memctl.state / "receipts.jsonl"
+    target = memctl.root / "elsewhere"
+    receipts.rename(target)
+    receipts.symlink_to(target)
+    before = target.read_bytes()
+
+    name = memctl.ids()[0]
+    for command in (["inspect"], ["inspect", name], ["decay"], ["maintain"], ["query", "tea"]):
+        done = memctl(*command).done()
+        assert "left out: .memctl/state/receipts.jsonl is not a regular file" in done.err, command
+    assert target.read_bytes() == before
+    assert "receipts.jsonl: must be a regular file" in memctl("doctor").out
+
+
+def test_a_pending_index_counts_no_unreadable_file(memctl: Memctl) -> None:
+    memctl("config", "set", "model_url", "http://127.0.0.1:9/v1").done()
+    memctl("config", "set", "model", "openai:small").done()
+    (memctl.folder / "knowledge" / "bad.md").write_bytes(b"\xff\xfe")
+
+    shown = memctl("inspect").done()
+    assert "; index pending: 141 entries have no vector yet: " in shown.out
+    assert "bad.md" not in shown.out
+    synced = memctl("sync").done().err.splitlines()
+    assert [line[:14] for line in synced if "bad.md" not in line and "vector" in line] == ["index pending:"]
+    assert "left out: knowledge/bad.md:1: is not valid UTF-8" in synced
+    notes = memctl("inspect", "--json").done().json["index"]["notes"]
+    assert [note for note in notes if "bad.md" in note] == ["knowledge/bad.md:1: is not valid UTF-8"]
+
+
+def test_a_date_in_the_future_is_reported(empty: Memctl) -> None:
+    lines = [{"content": "Clara keeps bees", "created_at": f"20{year}-01-01T00:00:00Z"} for year in (99, 25, 98)]
+    given = "\n".join(json.dumps({**line, "memory_id": f"m{at}", "content": f"{at}"}) for at, line in enumerate(lines))
+    empty("import", "-", stdin=given).done()
+
+    [problem] = empty("doctor", "--json").json["problems"]
+    assert problem["message"].startswith(
+        "m2: created_at is in the future, 2098-01-01T00:00:00Z (and of 1 other record)"
+    )
+    empty("edit", "m0", "--set", "created_at=2025-01-01").done()
+    empty("edit", "m2", "--set", "created_at=2026-10-29").done()  # within a day: a clock that is fast
+    assert empty("doctor").done().lines == ["no problems"]
+
+
+def test_a_period_in_which_nothing_can_lie(memctl: Memctl) -> None:
+    for command in (["query", "tea"], ["list"], ["reflect", "--dry-run"], ["transcripts", "delete"]):
+        refused = memctl(*command, "--since", "2026-01-02", "--until", "2026-01-01")
+        assert refused.code == 2, (command, refused.out)
+        assert "--since 2026-01-02 is later than --until 2026-01-01" in refused.err
+    assert memctl("list", "--since", "2026-01-02", "--until", "2026-01-02").code == 2
+    memctl("list", "--since", "2026-01-02", "--until", "2026-01-03").done()
+
+
+def test_what_is_empty_is_called_empty(empty: Memctl) -> None:
+    path = empty.root / "empty.txt"
+    path.write_text("\n")
+    notes = empty.root / "notes"
+    notes.mkdir()
+    (notes / "blank.md").touch()
+    (notes / "tea.md").write_text("Alice drinks tea.\n")
+
+    for command in (["import"], ["add", "--jsonl"]):
+        assert empty(*command, str(path)).done().lines[0].startswith("nothing to add: it is empty")
+    assert empty("add", "--extract", str(path)).done().lines == ["nothing to remember: the text is empty"]
+    assert "is empty, so no query finds it" in empty("knowledge", "add", str(path)).done().err
+    imported = empty("import", str(notes)).done()
+    assert (imported.lines[0], imported.err) == (
+        "1 added (form: basic-memory)",
+        f"left out: {notes / 'blank.md'}: is empty\n",
+    )
+
+
+def test_init_makes_no_second_user_by_itself(empty: Memctl) -> None:
+    nobody = {"MEMCTL_USER": None, "LOGNAME": "carla"}
+    assert empty("init", **nobody).done().lines[1].startswith("user alice: ")
+    empty("init", "--user", "bob").done()
+    refused = empty("init", **nobody)
+    assert (refused.code, "Name one with --user: alice, bob." in refused.err) == (2, True)
+    assert empty("user", "list", "--json").done().json
+    assert sorted(each.name for each in empty.store.iterdir() if each.is_dir()) == ["alice", "bob"]
+    assert empty("init", **{**nobody, "LOGNAME": "bob"}).done().lines[1].startswith("user bob: ")
+
+
+def test_an_option_that_is_an_unset_variable(memctl: Memctl) -> None:
+    for option in ("--store", "--user"):
+        for command in ([option, "", "add", "x"], ["add", "x", option, ""]):
+            refused = memctl(*command)
+            assert (refused.code, f"{option} is empty" in refused.err) == (2, True)

@@ -108,9 +108,10 @@ def test_a_bare_note_has_the_name_of_its_file(tmp_path):
     assert [m.category for m in found.memories] == ["life", "work"]
 
 
-def test_an_empty_note_has_no_detail(tmp_path):
-    found = formats.read(write(tmp_path, empty=""))
-    assert ([m.content for m in found.memories], found.details) == (["empty"], {})
+def test_an_empty_note_is_left_out(tmp_path):
+    found = formats.read(write(tmp_path, empty="\n", titled="---\ntitle: Tea\n---\n"))
+    assert ([m.content for m in found.memories], found.details) == (["Tea"], {})
+    assert found.empty == (str(tmp_path / "empty.md"),)
 
 
 def test_one_note_alone(tmp_path):

@@ -77,6 +77,11 @@ def regular(name: str, flags: int, folder: int | None = None) -> int:
     return handle
 
 
+def is_regular(path: Path) -> bool:
+    """Whether something is a file, not a link to one, or does not exist."""
+    return not os.path.lexists(path) or stat.S_ISREG(path.lstat().st_mode)
+
+
 def unread(problem: OSError, path: Path) -> StorageError:
     """An error of reading as an error that says what to do."""
     if problem.errno in _NO_FILES:

@@ -26,6 +26,14 @@ def files(folder: UserFolder) -> tuple[Path, Path]:
     return folder.receipts.with_suffix(".old.jsonl"), folder.receipts
 
 
+def obstacle(folder: UserFolder) -> str:
+    """A warning about something in the place of the receipts that memctl does not read; empty if there is none."""
+    if path := next((path for path in files(folder) if not opening.is_regular(path)), None):
+        name = path.relative_to(folder.root).as_posix()
+        return f"left out: {name} is not a regular file, so no uses are counted; delete it"
+    return ""
+
+
 def write(folder: UserFolder, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
     """Append a receipt and return its id; empty if the folder is not writable, because reading must still work."""
     receipt, entry = new_receipt(query, ids, used, now)
@@ -62,11 +70,13 @@ def read(folder: UserFolder, *, strict: bool = False) -> Iterator[Receipt]:
     """All receipts that this machine's user wrote, oldest first, each once.
 
     Args:
-        strict: raise StorageError if the log cannot be read; otherwise it counts as empty.
+        strict: raise StorageError if the log cannot be read; otherwise it counts as empty. A link or a pipe in its
+            place, which memctl never writes and `doctor` reports, counts as empty in any case.
     """
     seen: set[str] = set()
     for file in files(folder):
-        for line in ((opening.read(file) or b"") if strict else _bytes(file)).splitlines():
+        data = (opening.read(file) or b"") if strict and opening.is_regular(file) else _bytes(file)
+        for line in data.splitlines():
             receipt = parsed(line) if folder.signer.verifies(RECEIPT, line) else None
             if receipt and receipt.receipt not in seen:
                 seen.add(receipt.receipt)

@@ -223,9 +223,12 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
 
 def mentioned(folder: UserFolder, message_ids: Sequence[str]) -> set[str]:
     """The ids with which a line begins, as memctl writes lines: a message, also one without text, or a deletion."""
-    starts = {message_id: transcript_lines.line({"id": message_id})[:-1] + b"," for message_id in message_ids}
+    starts = {transcript_lines.line({"id": message_id})[:-1] + b",": message_id for message_id in message_ids}
     texts = (opening.read(folder.root / path, folder.root) or b"" for path in files(folder) if starts)
-    return {message_id for data in texts for message_id, start in starts.items() if start in data}
+    return {starts[match[0]] for data in texts for match in _BEGINNING.finditer(data) if match[0] in starts}
+
+
+_BEGINNING = re.compile(rb'^\{"id": "(?:[^"\\\n]|\\.)*",', re.MULTILINE)
 
 
 # Large texts

@@ -291,7 +291,7 @@ class FolderStorage:
                 f"this user did not write {moved} entries below .memctl on this machine: they were moved to "
                 ".memctl/state/unverified and are ignored (`memctl state` shows them)"
             )
-        return local_state.check(self.folder)
+        return local_state.check(self.folder) or receipts.obstacle(self.folder)
 
 
 class FolderReceipts:

@@ -50,9 +50,8 @@ class SyncReport:
         if self.blocked:
             return IndexState("stale", self.notes)
         if self.pending:
-            return IndexState(
-                "pending", (*self.notes, f"{self.pending} entries have no vector yet: {self.pending_reason}")
-            )
+            many = "1 entry has" if self.pending == 1 else f"{self.pending} entries have"
+            return IndexState("pending", self.notes, f"{many} no vector yet: {self.pending_reason}")
         return IndexState("fresh", self.notes)
 
 

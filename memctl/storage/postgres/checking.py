@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any
 
-from memctl.core import attachments
+from memctl.core import attachments, times
 from memctl.core.formats import codec, document, transcript_lines
 from memctl.core.models import Memory, Problem
 from memctl.errors import InvalidDataError
@@ -18,8 +18,8 @@ from memctl.storage.postgres.schema import SCHEMA
 from memctl.storage.postgres.storage import PostgresStorage
 from memctl.storage.postgres.transactions import LOCKED, SNAPSHOT, Database
 
-RECORD, PURGED, MISSING, LOG, TORN, ATTACHMENT, INDEX, RIGHTS = (
-    "bad-record", "purged", "missing-reflection", "log", "torn", "attachment", "index", "permission",
+RECORD, PURGED, MISSING, LOG, TORN, ATTACHMENT, INDEX, RIGHTS, FUTURE = (
+    "bad-record", "purged", "missing-reflection", "log", "torn", "attachment", "index", "permission", "future",
 )  # fmt: skip
 """Codes of problems, as `doctor` names them."""
 
@@ -65,6 +65,8 @@ def _of_record(
         yield f"says that its id is {memory.memory_id!r}", RECORD
     if name in purged:
         yield "was purged, and is here again", PURGED
+    if memory.created_at and times.is_ahead(memory.created_at, times.utc_now()):
+        yield f"created_at is in the future, {times.to_text(memory.created_at)}: it does not fade before then", FUTURE
     if memory.summary_md_ref and memory.summary_md_ref not in texts:
         yield f"refers to {memory.summary_md_ref}, which does not exist", MISSING
 

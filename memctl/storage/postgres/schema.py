@@ -8,7 +8,7 @@ import psycopg
 from psycopg import errors as sql
 
 from memctl import distribution
-from memctl.errors import RefusedError, StorageError, argument
+from memctl.errors import NotFoundError, RefusedError, StorageError, argument
 from memctl.storage.postgres.address import Address
 from memctl.storage.postgres.connecting import Connection, connected, telling
 
@@ -122,7 +122,7 @@ def grant(address: Address, role: str) -> None:
     """Let a role use the tables: read and write rows, and no more.
 
     Raises:
-        StorageError: there is no such role.
+        NotFoundError: there is no such role.
         RefusedError: the tables belong to somebody else.
     """
     schema, name = SCHEMA, psycopg.sql.Identifier(role).as_string()
@@ -134,7 +134,7 @@ def grant(address: Address, role: str) -> None:
     )
     with telling(address), connected(address) as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = $1", (role,)).fetchone():
-            raise StorageError(f"there is no role {role!r}", hint=f"Create it: `createuser {argument(role)}`.")
+            raise NotFoundError(f"there is no role {role!r}", hint=f"Create it: `createuser {argument(role)}`.")
         with connection.transaction():
             for statement in statements:
                 connection.execute(statement.encode())
