@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
@@ -129,4 +128,5 @@ def test_one_text_is_a_list_of_one_and_not_of_its_letters(store: MemoryStore) ->
     assert [step.description for step in store.tasks.start("Wash up", plan="dry it too").steps] == ["dry it too"]
     closed = store.tasks.complete("washed", lessons="use less soap")
     assert closed.task.lessons == ("use less soap",)
-    assert store.forget(memory.memory_id) == [memory] and store.restore(memory.memory_id)
+    assert store.forget(memory.memory_id) == [memory]
+    assert store.restore(memory.memory_id)
