@@ -14,6 +14,7 @@ from memctl.config import Settings
 from memctl.core import ids, records, times
 from memctl.core.formats import document, knowledge
 from memctl.core.formats.document import RawRecord
+from memctl.core.given import need_text
 from memctl.core.models import Change, Memory
 from memctl.core.sensitive import ALLOW, MASK
 from memctl.errors import InvalidDataError, NotFoundError, ProviderError, argument
@@ -273,7 +274,7 @@ class Engine:
             NotFoundError: no memory or several match.
             InvalidDataError: the matching record is unreadable.
         """
-        reference = reference.encode("utf-8", "replace").decode()
+        reference = need_text(reference, "an id").encode("utf-8", "replace").decode()
         view = self.view()
         if reference and view.raws([reference]):
             return reference

@@ -11,10 +11,12 @@ from typing import Any
 from memctl.config import QUERY
 from memctl.core import times
 from memctl.core.formats import reflections
+from memctl.core.given import need_text
 from memctl.core.limits import BY_DOCUMENT
 from memctl.core.models import (
     LAYER_DOCUMENT,
     LAYER_MESSAGE,
+    PARTS,
     Hit,
     Memory,
     Query,
@@ -28,7 +30,7 @@ from memctl.core.selection import page as paged
 from memctl.core.text import terms
 from memctl.core.thread_locks import locks_released
 from memctl.engine import Engine, retried
-from memctl.errors import DegradedError, MemctlError, ProviderError
+from memctl.errors import DegradedError, MemctlError, ProviderError, UsageError
 from memctl.providers.base import Embedder, Reranker
 from memctl.retrieval import answer as answering
 from memctl.retrieval import choosing
@@ -44,6 +46,21 @@ RECORDS = "the records"
 """The origin of an answer about the past that is read from the present files."""
 
 
+def checked(query: Query) -> Query:
+    """The query, if a search can answer it.
+
+    Raises:
+        UsageError: its text is not text, `top` is no number of hits, or the filters ask for an unknown part.
+    """
+    need_text(query.text, "a question")
+    if not isinstance(query.top, int) or query.top < 0:
+        raise UsageError(f"`top` must be a number of hits, not {query.top!r}")
+    only = query.filters.only
+    if only and only not in PARTS:
+        raise UsageError(f"there is no part {only!r} of an answer", hint=f"Parts: {', '.join(PARTS)}.")
+    return query
+
+
 class QueryEngine(Engine):
     """Queries on the memories of one user."""
 
@@ -57,7 +74,7 @@ class QueryEngine(Engine):
         **options: Any,
     ) -> QueryResult:
         """See `MemoryStore.query`."""
-        query = question if isinstance(question, Query) else Query(question, **options)
+        query = checked(question if isinstance(question, Query) else Query(question, **options))
         now = now or times.utc_now()
         then = query.filters.as_of or now
         reranks = (query.rerank or self.reranker_for(QUERY)) != NONE

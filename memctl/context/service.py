@@ -19,6 +19,7 @@ from memctl.context.pieces import Pieces
 from memctl.context.tokens import Count
 from memctl.context.turns import groups
 from memctl.core import times
+from memctl.core.given import need_text
 from memctl.core.models import (
     Hit,
     Query,
@@ -117,6 +118,7 @@ class Contexts:
             UsageError: unknown kind of task, or a budget that is too small.
         """
         now = now or times.utc_now()
+        need_text(question, "a question")
         engine = self._engine
         total = engine.settings.context_tokens if budget is None else budget
         _check(task, total, memory_tokens)

@@ -140,6 +140,13 @@ class Filters:
     only: str = ""
     """One of `PARTS`: only memories, messages or passages of documents; empty: all that the other filters allow."""
 
+    def __post_init__(self) -> None:
+        """One text is a list of one, not a list of its letters, which would match nothing."""
+        for name in ("categories", "kinds", "tags", "sources", "sessions", "statuses"):
+            value = getattr(self, name)
+            if not isinstance(value, tuple):
+                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+
 
 @dataclass(frozen=True)
 class Query:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from memctl.core.given import need_text
 from memctl.errors import UsageError
 
 USER_NAME = re.compile(r"^[^\W_][\w.@+-]{0,63}$")
@@ -39,7 +40,7 @@ def check_session_id(name: str) -> str:
 
 
 def _checked_name(name: str, what: str, example: str, longest: int = 255) -> str:
-    normal = unicodedata.normalize("NFC", name)
+    normal = unicodedata.normalize("NFC", need_text(name, what))
     reserved = normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED
     if not USER_NAME.fullmatch(normal) or reserved or len(normal.encode()) > longest:
         hint = f"Use letters, digits, and . _ - @ + inside (at most 64 characters), {example}."

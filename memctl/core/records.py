@@ -123,21 +123,15 @@ def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) 
         InvalidDataError: a field has an invalid value.
         UsageError: the store does not have the category.
     """
-    if not memory.content.strip():
+    if isinstance(memory.content, str) and not memory.content.strip():
         raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
-    if (memory.key and not memory.key.strip()) or any(not tag.strip() for tag in memory.tags):
+    checked = _read_back(memory)
+    if (checked.key and not checked.key.strip()) or any(not tag.strip() for tag in checked.tags):
         raise UsageError("a key or a tag must not be blank")
     kinds, layers = ((*KINDS, own.kind), (*LAYERS, own.layer)) if own else (KINDS, LAYERS)
     if memory.kind not in kinds or memory.layer not in layers:
         wrong = f"kind {memory.kind!r}" if memory.kind not in kinds else f"layer {memory.layer!r}"
         raise UsageError(f"there is no {wrong}", hint=f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}.")
-    try:
-        record = codec.encode(memory)
-        checked = codec.decode(record)
-        if _has_nul(codec.in_one_line(record), record):
-            raise codec.RecordError("a field contains a NUL character")
-    except codec.RecordError as problem:
-        raise InvalidDataError(str(problem)) from None
     if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
         raise InvalidDataError(f"summary_md_ref must name a file below reflections/, found {memory.summary_md_ref!r}")
     if memory.category not in categories:
@@ -146,6 +140,22 @@ def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) 
         hint = f"Categories here: {known}. Add it with `memctl config set categories {argument(more)}`."
         raise UsageError(f"there is no category {memory.category!r}", hint=hint)
     return checked
+
+
+def _read_back(memory: Memory) -> Memory:
+    """The memory as it is read from its record.
+
+    Raises:
+        InvalidDataError: a field has an invalid value.
+    """
+    try:
+        record = codec.encode(memory)
+        read = codec.decode(record)
+        if _has_nul(codec.in_one_line(record), record):
+            raise codec.RecordError("a field contains a NUL character")
+    except codec.RecordError as problem:
+        raise InvalidDataError(str(problem)) from None
+    return read
 
 
 def can_be_stored(memory: Memory) -> bool:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from memctl.core import sensitive, times
 from memctl.core.formats import knowledge
+from memctl.core.given import need_texts
 from memctl.core.models import DOCUMENTS, Change, Filters, Query, QueryResult, TextEdit
 from memctl.documents import conversion, preparing
 from memctl.documents.conversion import Skipped, Source
@@ -200,7 +201,7 @@ class Documents:
             NotFoundError: no document with this name.
             RefusedError: it is not a regular file, or too large for undo.
         """
-        now = now or times.utc_now()
+        now, names = now or times.utc_now(), need_texts(names, "a name")
         self._engine.refresh()
 
         def decide(view: View) -> tuple[Change, list[Document]]:

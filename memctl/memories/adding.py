@@ -12,7 +12,7 @@ from memctl.core import records, secret_guard, sensitive, times
 from memctl.core.models import ACTIVE, Change, Memory, TextEdit
 from memctl.core.records import ADDED, MENTIONED, PURGED, SKIPPED, UPDATED, Added
 from memctl.engine import Engine
-from memctl.errors import RefusedError
+from memctl.errors import RefusedError, UsageError
 from memctl.facts import rules
 from memctl.reflections.detail import with_detail
 from memctl.retrieval import answer as answering
@@ -42,6 +42,8 @@ class Adding:
     ) -> Added:
         """See `MemoryStore.add`."""
         now = now or times.utc_now()
+        if mode not in rules.MODES:
+            raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(rules.MODES)}.")
         policy = self._engine.secret_policy(allow_secret)
         memory = secret_guard.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
         detail = sensitive.guarded(detail, policy, "its Markdown")

@@ -9,6 +9,7 @@ from datetime import datetime
 from memctl.conversations import derived
 from memctl.core import records, secret_guard, sensitive, times
 from memctl.core.formats import reflections, trash
+from memctl.core.given import need_texts
 from memctl.core.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.decay import policies
 from memctl.errors import ConflictError, NotFoundError
@@ -87,7 +88,7 @@ class Changing:
         now: datetime | None = None,
     ) -> list[Memory]:
         """See `MemoryStore.forget`."""
-        now = now or times.utc_now()
+        now, ids = now or times.utc_now(), need_texts(ids, "an id")
         reason = sensitive.guarded(reason, sensitive.unattended(self._engine.settings.secrets))
         self._engine.refresh()
         message_ids = [each for each in ids if self._engine.search.message(each)]
@@ -118,7 +119,7 @@ class Changing:
     def messages_containing(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
         """See `MemoryStore.messages_containing`."""
         self._engine.refresh()
-        view, now = self._engine.view(), now or times.utc_now()
+        view, now, ids = self._engine.view(), now or times.utc_now(), need_texts(ids, "an id")
         saying: list[str] = []
         for reference in ids:
             if self._engine.search.message(reference):
@@ -129,7 +130,7 @@ class Changing:
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
         """See `MemoryStore.restore`."""
-        now = now or times.utc_now()
+        now, ids = now or times.utc_now(), need_texts(ids, "an id")
         self._engine.refresh()
 
         def decide(view: View) -> tuple[Change, list[Memory]]:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from memctl.conversations import derived
 from memctl.core import times
+from memctl.core.given import need_texts
 from memctl.core.models import Memory
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.purge import left, planning
@@ -36,7 +37,7 @@ class Purging:
         now: datetime | None = None,
     ) -> PurgeReport:
         """See `MemoryStore.purge`."""
-        now = now or times.utc_now()
+        now, ids = now or times.utc_now(), need_texts(ids, "an id")
         self._engine.refresh()
         if self._engine.storage.root is None:
             return self._in_database(ids, dry_run, look, expected, now)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from memctl.core.given import need_mapping
 from memctl.core.plain_json import plain
 from memctl.core.redaction import held_secrets, redacted_text
 from memctl.core.text.shortening import cut
@@ -62,7 +63,9 @@ def failure(
     if isinstance(error, BaseException):
         message = message or str(error)
         error = type(error).__name__
-    return Failure(tool_name(tool), error_name(error), message, arguments or {}, context or {})
+    return Failure(
+        tool_name(tool), error_name(error), message, need_mapping(arguments or {}, "arguments"), context or {}
+    )
 
 
 def tool_name(name: str) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl.core import times
+from memctl.core.given import need_mapping
 from memctl.core.models import Change, Memory
 from memctl.core.plain_json import plain
 from memctl.core.sensitive import MASK
@@ -63,7 +64,9 @@ class Strategies:
             UsageError: the tool or the error has an invalid name.
         """
         now = now or times.utc_now()
-        new = prepared(failure(tool, error, message, original, context), plain(fixed), explanations or {})
+        new = prepared(
+            failure(tool, error, message, original, context), plain(need_mapping(fixed, "`fixed`")), explanations or {}
+        )
 
         def decide(view: View) -> tuple[Change, Recorded]:
             return recorded(view, new, self._engine.settings.categories, now)

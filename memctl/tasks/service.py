@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl.core import kinds, times
+from memctl.core.given import need_texts
 from memctl.core.models import Change, Memory
 from memctl.core.names import check_session_id
 from memctl.core.plain_json import plain
@@ -77,7 +78,8 @@ class Tasks(Explaining):
             for text in (request, goal, trigger_summary, target)
         )
         plan, tags = (
-            guarded(list(texts), self._engine.settings.secrets, "the plan", can_insist=False) for texts in (plan, tags)
+            guarded(need_texts(texts, "a step or a tag"), self._engine.settings.secrets, "the plan", can_insist=False)
+            for texts in (plan, tags)
         )
         self._finish_closed(session_id, now)
         task = rules.start(
@@ -143,6 +145,8 @@ class Tasks(Explaining):
 
     def _need_task(self, session_id: str, now: datetime) -> Task:
         task = self.get(session_id, now=now)
+        if task is None and (ended := self.past_limit(session_id)):
+            raise NotFoundError("; ".join(ended.notes), hint="`memctl task start GOAL`.")
         if task is None:
             others = [other.session_id for other in self.all()]
             hint = f"Open tasks: --session {' or '.join(others[:3])}." if others else "`memctl task start GOAL`."
@@ -329,7 +333,7 @@ class Tasks(Explaining):
         held = self._need_task(session_id, now)
         over = closed(
             held, outcome, now, summary=redacted_text(summary), approach=redacted_text(approach),
-            lessons=[redacted_text(lesson) for lesson in lessons], ended_by=ended_by,
+            lessons=[redacted_text(lesson) for lesson in need_texts(lessons, "a lesson")], ended_by=ended_by,
         )  # fmt: skip
         explained, notes = self._explained(over) if use_model and wait else (over, ())
 

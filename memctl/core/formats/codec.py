@@ -207,7 +207,7 @@ def encode(memory: Memory) -> dict[str, Any]:
 def _plain(name: str, value: Any) -> Any:
     if isinstance(value, datetime):
         return times.to_text(value)
-    if name in _BOUNDS:
+    if name in _BOUNDS and isinstance(value, int | float):
         return round(value, 6)
     return list(value) if isinstance(value, tuple) else value
 

@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
+import apsw
+
 from memctl.core.formats import document, trash
 from memctl.core.formats.document import RawRecord
 from memctl.core.formats.trash import Trashed
@@ -27,7 +29,7 @@ from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import embedding, stamps, sync
 from memctl.storage.folder.gateway import Gateway, replay_if_free
 from memctl.storage.folder.view import FolderView
-from memctl.storage.index.database import DAMAGE, HINDRANCE
+from memctl.storage.index.database import DAMAGE, HINDRANCE, used_by_another_thread
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.search import Search
 from memctl.storage.ports.storage import Progress, Storage, SyncReport
@@ -171,6 +173,8 @@ class FolderStorage:
                 self.index.rebuild()
                 self._synced()
                 return action()
+        except apsw.ThreadingViolationError:
+            raise used_by_another_thread() from None
         except HINDRANCE as problem:
             raise StorageError(
                 f"the index cannot be used: {problem}", hint="Free some space, then try again."

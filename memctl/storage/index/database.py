@@ -14,12 +14,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import get_ident
+from typing import Any, NoReturn
 
 import apsw
 
 from memctl import distribution
-from memctl.errors import DamagedError, LockedError, StorageError
+from memctl.errors import DamagedError, LockedError, StorageError, UsageError
 from memctl.storage.index import schema
 
 BUSY_MILLISECONDS = 10_000
@@ -60,6 +61,13 @@ class Connection(apsw.Connection):
     """A connection that remembers whether it has found damage."""
 
     damaged = False
+    holder = 0
+    """The thread that is in a transaction; 0 for none."""
+
+    def check_thread(self) -> None:
+        """Raise `UsageError` if another thread is in a transaction."""
+        if self.holder not in (0, get_ident()):
+            raise used_by_another_thread()
 
     def found_damaged(self, why: object) -> DamagedError:
         """The error to raise for damage; the index is not used again."""
@@ -154,8 +162,46 @@ def is_checked(connection: apsw.Connection) -> bool:
     return str(value(connection, "PRAGMA checksum_verification")) == "1"
 
 
+class Closed:
+    """Stands for the connection of a closed index: any use says so; closing it again does nothing."""
+
+    damaged = False
+
+    def check_thread(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UsageError("the store is closed", hint="Open it again with `open_store`.")
+
+
+def used_by_another_thread() -> UsageError:
+    """The error for a connection that another thread is using."""
+    hint = "Give each thread its own with `clone`, or share an `AgentMemory` or a `Toolbox`."
+    return UsageError("another thread is using this store", hint=hint)
+
+
+@contextmanager
+def held(connection: Connection) -> Iterator[None]:
+    """Keep other threads from the connection: in the middle of a transaction, their statements would look like damage.
+
+    Raises:
+        UsageError: another thread holds it.
+    """
+    connection.check_thread()
+    outer, connection.holder = connection.holder, get_ident()
+    try:
+        yield
+    finally:
+        connection.holder = outer
+
+
 def _named(connection: apsw.Connection, problem: apsw.Error) -> Exception:
-    """The error to raise for an error of SQLite: damage, or the error itself."""
+    """The error to raise for an error of SQLite: damage, two threads on one connection, or the error itself."""
+    if isinstance(problem, apsw.ThreadingViolationError):
+        return used_by_another_thread()
     unlike = getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
     if not isinstance(connection, Connection) or not (unlike or isinstance(problem, DAMAGE)):
         return problem
@@ -261,7 +307,14 @@ def transaction(connection: Connection) -> Iterator[None]:
 
     Raises:
         LockedError: another process held the index for longer.
+        UsageError: another thread is in a transaction.
     """
+    with held(connection), _transaction(connection):
+        yield
+
+
+@contextmanager
+def _transaction(connection: Connection) -> Iterator[None]:
     try:
         connection.execute("BEGIN IMMEDIATE")
     except apsw.BusyError:

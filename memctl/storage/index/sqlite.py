@@ -48,12 +48,22 @@ class SqliteIndex:
         self.path, self.owner = path, owner
         self._frequencies = Frequencies()
         self._scanner: Scanner | None = None
-        self.connection = db.open_database(path)
+        self._connection: Any = db.open_database(path)
         try:
             self._claim()
         except db.HINDRANCE as problem:
             self.connection.close()
             raise StorageError(f"cannot use the index {path}: {problem}") from None
+
+    @property
+    def connection(self) -> Any:
+        """The connection, for this thread.
+
+        Raises:
+            UsageError: another thread is in a transaction, or the index is closed.
+        """
+        self._connection.check_thread()
+        return self._connection
 
     def _claim(self) -> None:
         """Store the owner; an index of another owner, or a damaged one, is rebuilt."""
@@ -92,11 +102,11 @@ class SqliteIndex:
         """Delete the file, which this connection has left, and create a new one."""
         try:
             db.delete(self.path)
-            self.connection = db.open_database(self.path)
+            self._connection = db.open_database(self.path)
             self._note_owner()
         except (StorageError, *db.HINDRANCE) as problem:
             self.connection.close()
-            self.connection = db.open_database(Path(":memory:"))
+            self._connection = db.open_database(Path(":memory:"))
             raise StorageError(f"cannot rebuild the index {self.path}: {problem}") from None
 
     def renew(self, paths: Collection[str], gone: Collection[tuple[str, str]], *, header: bool) -> None:
@@ -140,6 +150,7 @@ class SqliteIndex:
         if self.connection.damaged and self.on_disk:
             with suppress(StorageError):  # the next process that opens it finds the damage too, and reports it
                 db.delete(self.path)
+        self._connection = db.Closed()
 
     def drop_if_damaged(self) -> None:
         """Rebuild the index if damage was found since the last call, or if pages are no longer verified."""
@@ -298,12 +309,13 @@ class SqliteIndex:
         if self.connection.in_transaction:
             yield
             return
-        self.connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            if self.connection.in_transaction:  # after a system error, SQLite has ended it by itself
-                self.connection.execute("COMMIT")
+        with db.held(self.connection):
+            db.rows(self.connection, "BEGIN")
+            try:
+                yield
+            finally:
+                if self.connection.in_transaction:  # after a system error, SQLite has ended it by itself
+                    db.rows(self.connection, "COMMIT")
 
     def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> list[Scored]:
         condition = self._where(filters, now)

@@ -1,0 +1,132 @@
+"""Calls from Python that are wrong: each raises an error of memctl that says what is wrong, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from memctl import MemctlError, MemoryStore, open_store
+from memctl.agent.memory import AgentMemory
+from memctl.core.models import Filters, Query
+from memctl.core.selection import Selection
+from memctl.errors import NotFoundError, UsageError
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with open_store(tmp_path / "store", "sam", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}) as opened:
+        yield opened
+
+
+USES: list[Callable[[MemoryStore], object]] = [
+    lambda store: store.add("Sam rows on Sundays"),
+    lambda store: store.query("rowing"),
+    lambda store: store.all(),
+    lambda store: store.get("mem_1"),
+    lambda store: store.select(),
+    lambda store: store.build_context("rowing"),
+    lambda store: store.undo(),
+    lambda store: store.reindex(),
+    lambda store: store.documents.all(),
+    lambda store: store.sessions.conversation("main").add("hello", "user"),
+    lambda store: AgentMemory(store).on_user_message("hello"),
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_closed_store_says_so(store: MemoryStore, use: Callable[[MemoryStore], object]) -> None:
+    store.close()
+    store.close()
+    with pytest.raises(UsageError, match="the store is closed"):
+        use(store)
+
+
+def test_a_second_thread_is_refused_in_the_middle_of_a_read(store: MemoryStore) -> None:
+    store.add("Sam rows on Sundays")
+    index = store.engine.files.index.path.stat().st_ino
+    with store.engine.search.snapshot(), ThreadPoolExecutor(1) as other:
+        for use in (lambda: store.query("rowing"), lambda: store.add("Sam swims"), store.all):
+            with pytest.raises(UsageError, match="another thread is using this store"):
+                other.submit(use).result()
+    with ThreadPoolExecutor(1) as other:
+        other.submit(lambda: store.add("Sam runs")).result()
+    assert [memory.content for memory in store.all()] == ["Sam rows on Sundays", "Sam runs"]
+    assert store.engine.files.index.path.stat().st_ino == index, "the index was taken for damaged"
+
+
+def test_threads_that_share_a_store_lose_nothing_and_damage_nothing(store: MemoryStore) -> None:
+    added: list[str] = []
+    problems: list[BaseException] = []
+    index = store.engine.files.index.path.stat().st_ino
+
+    def work(name: int) -> None:
+        for turn in range(15):
+            text = f"Thread {name} writes text {turn}"
+            try:
+                store.add(text)
+                added.append(text)
+                store.build_context(text)
+            except Exception as problem:
+                problems.append(problem)
+
+    threads = [Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {type(problem) for problem in problems} <= {UsageError}
+    assert set(added) <= {memory.content for memory in store.all()}
+    assert store.engine.files.index.path.stat().st_ino == index, "the index was taken for damaged"
+
+
+def test_a_task_that_ended_at_its_step_limit_says_so(store: MemoryStore) -> None:
+    store.tasks.start("Sort the shed")
+    for step in range(21):
+        store.tasks.step(f"shelf {step}", result="sorted")
+    with pytest.raises(NotFoundError, match="20 steps"):
+        store.tasks.step("another shelf", result="sorted")
+
+
+WRONG: list[tuple[str, Callable[[MemoryStore], object]]] = [
+    ("content", lambda store: store.add(None)),  # type: ignore[arg-type]
+    ("content", lambda store: store.add(5)),  # type: ignore[arg-type]
+    ("key", lambda store: store.add("Sam rows", key=["city"])),
+    ("tags", lambda store: store.add("Sam rows", tags=5)),
+    ("importance", lambda store: store.add("Sam rows", importance="0.5")),
+    ("no mode 'replace'", lambda store: store.add("in Rome", key="city", value="Rome", mode="replace")),
+    ("a question must be text, not NoneType", lambda store: store.query(None)),  # type: ignore[arg-type]
+    ("`top`", lambda store: store.query("rows", top="3")),
+    ("`top`", lambda store: store.query(Query("rows", top=-1))),
+    ("no part 'memory'", lambda store: store.query("rows", filters=Filters(only="memory"))),
+    ("an id must be text", lambda store: store.get(None)),  # type: ignore[arg-type]
+    ("an id must be text", lambda store: store.forget([7])),  # type: ignore[list-item]
+    ("a question must be text", lambda store: store.build_context(None)),  # type: ignore[arg-type]
+    ("id of a session must be text", lambda store: store.sessions.conversation(None)),  # type: ignore[arg-type]
+    ("arguments must be a mapping", lambda store: store.strategies.suggest("copy", OSError("full"), arguments="{}")),  # type: ignore[arg-type]
+    ("`fixed` must be a mapping", lambda store: store.strategies.record("copy", "OSError", original={}, fixed="{}")),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("message", "call"), WRONG, ids=[str(number) for number in range(len(WRONG))])
+def test_a_wrong_value_is_named(store: MemoryStore, message: str, call: Callable[[MemoryStore], object]) -> None:
+    store.add("Sam lives in Leeds", key="city", value="Leeds")
+    before = store.all()
+    with pytest.raises(MemctlError) as raised:
+        call(store)
+    assert message in raised.value.message
+    assert store.all() == before
+
+
+def test_one_text_is_a_list_of_one_and_not_of_its_letters(store: MemoryStore) -> None:
+    memory = store.add("Sam rows on Sundays", category="life", tags="sport").memory
+    assert [hit.memory for hit in store.query("rowing", filters=Filters(categories="life", tags="sport")).hits]  # type: ignore[arg-type]
+    assert store.select(Selection(Filters(kinds="fact"))) == [memory]  # type: ignore[arg-type]
+    assert [step.description for step in store.tasks.start("Wash up", plan="dry it too").steps] == ["dry it too"]
+    closed = store.tasks.complete("washed", lessons="use less soap")
+    assert closed.task.lessons == ("use less soap",)
+    assert store.forget(memory.memory_id) == [memory]
+    assert store.restore(memory.memory_id)
