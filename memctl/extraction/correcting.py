@@ -15,7 +15,9 @@ from memctl.core.records import CANDIDATE_KEPT, Added
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
 from memctl.core.text.terms import terms
+from memctl.extraction import endings
 from memctl.extraction.bare_values import kinds_of
+from memctl.extraction.endings import Ending
 from memctl.facts import rules
 
 LONGEST = 200
@@ -58,7 +60,8 @@ class Denial:
 
     Either the fact with this category and key, of this value where that is not None; or the memory with exactly this
     `content`; or what says the same as `clause`; or what speaks of the `thing` the user gave up; or the one memory
-    that gives the `old` value to what `frame` or `holds` speaks of. `bare`: only the value is named, and it must be
+    that gives the `old` value to what `frame` or `holds` speaks of; or what says that the state holds which an `ending`
+    ends. `bare`: only the value is named, and it must be
     the value of a fact with a key. `loose`: it only points at the fact, and does not say what is not so.
     """
 
@@ -73,6 +76,7 @@ class Denial:
     frame: str = ""
     holds: str = ""
     loose: bool = False
+    ending: Ending | None = None
 
     @property
     def universal(self) -> bool:
@@ -87,7 +91,8 @@ class Denial:
     @property
     def words(self) -> list[str]:
         """What to look memories up by."""
-        return terms(" ".join((self.clause, self.thing, self.old, self.frame, self.holds)))
+        ended = self.ending.words if self.ending else ""
+        return terms(" ".join((self.clause, self.thing, self.old, self.frame, self.holds, ended)))
 
 
 def same_value(known: Any, said: Any) -> bool:
@@ -117,11 +122,31 @@ def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
         return False
     if len(sentences(memory.content)) > 1:
         return False
+    if denial.ending:
+        return is_ended(denial.ending, memory, user)
     if denial.old or denial.frame:
         return _holds_value(denial, memory)
     if denial.thing and _speaks_of(denial.thing, memory, user):
         return True
     return bool(denial.clause) and _has_value(denial, memory) and _says(denial.clause, memory, user)
+
+
+def is_ended(ending: Ending, memory: Memory, user: str) -> bool:
+    """Whether a memory says that the same person is in the state that an ending ends."""
+    content = memory.content
+    if _DENIES.search(content) or endings.read(content.strip(" .!。！")) or not endings.ends(ending, content):
+        return False
+    if endings.LIVING in ending.states:
+        return True
+    return endings.is_whose(ending, content) if ending.whose else _is_users(content, user)
+
+
+def _is_users(content: str, user: str) -> bool:
+    """Whether a text is about the user or what is theirs: "I have", "my car is", "the user's employer is"."""
+    theirs = rf"(?:(?:the )?user|{re.escape(user)})['’]s " if user else r"(?:the )?user['’]s "
+    return _is_own(content, user) or (
+        re.match(rf"(?:my|our|{theirs})\b|用户|我", content, re.I) is not None and not is_of_another(content)
+    )
 
 
 def _has_value(denial: Denial, memory: Memory) -> bool:
@@ -272,7 +297,9 @@ class Meant:
         vague = (
             denial.is_bare and bool(kinds_of(denial.old)) and any(not isinstance(m.value, str) for m in self.memories)
         )
-        return denial.loose or vague or (not denial.universal and len(self.memories) > 1)
+        several = len({m.content for m in self.memories}) > 1
+        owned = denial.ending is not None and endings.OWNING in denial.ending.states  # perhaps another of its kind
+        return denial.loose or vague or (not denial.universal and len(self.memories) > 1) or (owned and several)
 
 
 class Correction(Protocol):

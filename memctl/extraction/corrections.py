@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from memctl.extraction import endings
 from memctl.extraction.changes import Change, Read, address, plainly
 from memctl.extraction.chinese_corrections import CHINESE
 from memctl.extraction.words import worded
@@ -49,6 +50,8 @@ def jokes(text: str) -> bool:
 def changes(clauses: Sequence[str]) -> Iterator[Change]:
     """The changes that the clauses of one sentence speak of."""
     texts = [text for each in clauses if (text := _spaced(each)) and not worded("interjection").match(text)]
+    for ending in filter(None, map(endings.read, texts)):
+        yield Change(firm=False, ending=ending)
     number = 0
     while number < len(texts):
         here, after = texts[number], texts[number + 1] if number + 1 < len(texts) else ""

@@ -287,6 +287,8 @@ def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str
         denies += [Denial(clause=text) for text in change.gone if text and not any(text == known for known, _ in gone)]
     if change.thing:
         denies.append(Denial(thing=change.thing))
+    if change.ending:
+        denies.append(Denial(ending=change.ending))
     if change.key:
         category = "work" if change.key in ("employer", "role") else "life"
         denies.append(Denial(category, change.key, loose=not change.firm))
