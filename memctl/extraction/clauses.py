@@ -319,7 +319,7 @@ def _relatives(text: str) -> Iterator[Clause]:
         yield Clause(f"{match[1]} {match[2]}", hedged(match[0]))
 
 
-def _of_somebody(clause: str, before: str) -> str:
+def of_somebody(clause: str, before: str) -> str:
     """A clause about "him" as one about the only person near that was spoken of before it in the sentence."""
     if not _re(_PRONOUN).match(clause):
         return clause
@@ -350,7 +350,7 @@ def _stated(text: str, asks: bool) -> Iterator[Clause]:
         parts = parts[: _first_question(parts)]
     subject = False
     for number, part in enumerate(parts):
-        clause = _of_somebody(_opened(part, subject, number == 0), " ".join(parts[:number]))
+        clause = of_somebody(_opened(part, subject, number == 0), " ".join(parts[:number]))
         if _asking(clause) or _reports(clause):
             return
         subject = worded("states_now").match(clause) is not None

@@ -43,12 +43,12 @@ class Ending:
 def read(clause: str) -> Ending | None:
     """What a clause brings to an end; None for nothing."""
     language, forms = (CHINESE, _FORMS_ZH) if has_chinese(clause) else (ENGLISH, _FORMS)
-    for form, states in forms:
+    for form, states, does in forms:
         if match := words.pattern(language, form).match(clause):
             said = {name: text or "" for name, text in match.groupdict().items()}
             thing = _thing(said.get("x", ""), language)
-            if thing or said.get("verb"):
-                return Ending(states, thing, _person(said.get("whose", "")), said.get("verb", ""))
+            if thing or (verb := said.get("verb", "") or does):
+                return Ending(states, thing, _person(said.get("whose", "")), "" if thing else verb)
     return None
 
 
@@ -58,7 +58,7 @@ def ends(ending: Ending, content: str) -> bool:
         return _lives(ending, content)
     if ending.verb:
         return _does_there(ending.verb, content)
-    return any(_is_of(ending.thing, said) for state in ending.states for said in _said(state, content))
+    return any(_is_of(ending.thing, said, state) for state in ending.states for said in _said(state, content))
 
 
 def is_whose(ending: Ending, content: str) -> bool:
@@ -71,45 +71,66 @@ def is_whose(ending: Ending, content: str) -> bool:
 _HAVE = r"(?:'ve|'s| have| has| had)?(?: (?:just|finally|recently|now|already|also|since|officially|eventually))*"
 _NEAR = r"(?:my|our) (?:[\w-]+ ){0,2}?{kin}(?: (?-i:[A-Z])[\w-]+)?"
 _WHO = rf"^(?:(?:i|we)|(?P<whose>{_NEAR}|{{named_kin}})){_HAVE}"
-_DET = r"(?:(?:my|our|his|her|their|the|that|this|both|all(?: of)?)(?: of)?(?: (?:my|our|his|her|their|the))? |(?=(?-i:[A-Z0-9])))"
-_OWNED = r"(?:my|our|the|his|her|their) (?P<x>[\w' -]{2,40}?)(?:'s| is| are| has| have| was| were| got| had)(?: (?:just|finally|recently|now|already|since|been))*"
+_DET = (
+    r"(?:(?:my|our|his|her|their|the|that|this|both|all(?: of)?)(?: of)?(?: (?:my|our|his|her|their|the))? "
+    r"|(?=(?-i:[A-Z0-9]))|(?=(?:university|college|uni)\b))"
+)
+_OWNED = (
+    r"(?:my|our|the|his|her|their) (?P<x>[\w' -]{2,40}?)(?:'s| is| are| has| have| was| were| got| had)"
+    r"(?: (?:just|finally|recently|now|already|since|been))*"
+)
+_FOLDED = r"(?:my|our|the|his|her|their) (?P<x>[\w' -]{2,40}?)(?:'s| is| are| has| have| was| were| got| had| just| finally| recently| now| already| been)*"
 _X = r"(?P<x>[^,;]{2,60})"
-_WHEN_LONG = r"(?= (?:last (?!night)|in (?:{month}|(?:19|20)\d\d)|for good|(?:two|three|four|five|six|a few|several|a|\d+) (?:years?|months?))\b)"
-_PARTED = "away|out|off|up|in|back|down"
+_FOR_LONG = (
+    r"(?= (?:last (?!night)|in (?:{month}|(?:19|20)\d\d)|for good|(?:two|three|four|five|six|a few|several|a|\d+) "
+    r"(?:years?|months?))\b)"
+)
+_NOT_FOR_NOW = (
+    r"(?!.*\b(?:today|tonight|early|late|at \d|at noon|for (?:the|a|an|now|lunch|dinner|today|tonight)|until|till"
+    r"|this (?:morning|afternoon|evening|week|weekend))\b)"
+)
+_DOES = r"(?P<verb>work|live|study|teach|volunteer|train|play)(?:s|es|ing)?"
 
-_FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (rf"{_WHO} {{disposed}} {_DET}{_X}$", (OWNING,)),
-    (rf"{_WHO} (?:gave|given|threw|thrown|traded|turned|handed|sent) {_DET}(?P<x>[^,;]{{2,40}}?) (?:{_PARTED})\b[^,;]*$", (OWNING,)),
-    (rf"^{_OWNED} {{disposed_of}}\b[^,;]*$", (OWNING,)),
-    (rf"{_WHO} left (?:(?=(?-i:[A-Z0-9]))|{_DET}(?=(?:[\w'-]+ ){{0,3}}?{{membership}}\b)|{_DET}(?=[\w' -]{{2,30}}?{_WHEN_LONG})){_X}$", (BELONGING,)),
-    (rf"{_WHO} {{quitted}} {_DET}{_X}$", (BELONGING,)),
-    (rf"{_WHO} (?:no longer|don't|doesn't|do not|does not|stopped) (?P<verb>work|live|study|teach|volunteer|train|play)(?:s|es|ing)? (?:there|here|for them|with them)(?: any ?more| any longer| now)*$", (BELONGING,)),
-    (rf"{_WHO} {{closed}} {_DET}{_X}$", (RUNNING, OWNING)),
-    (rf"^{_OWNED} {{closed_down}}\b[^,;]*$", (RUNNING, OWNING)),
-    (rf"^(?:i|we){_HAVE} had to (?:put|have) (?:my|our|the) (?P<x>[\w' -]{{2,30}}?) (?:down|put down|put to sleep|euthani[sz]ed)\b.*$", (LIVING, OWNING)),
-    (rf"^(?:i|we){_HAVE} lost (?:my|our) (?P<x>(?:[\w-]+ ){{0,2}}?{{kin}}(?: (?-i:[A-Z])[\w-]+)?)\b(?! (?:in the|at the|for a)\b).*$", (LIVING, OWNING)),
-    (rf"^(?:(?:my|our) )?(?P<x>(?:[\w-]+ ){{0,2}}?{{kin}}(?: (?-i:[A-Z])[\w-]+)?|(?!{{pointing}}\b|he\b|she\b|they\b|we\b|every|some|no\b|who\b)(?-i:[A-Z][\w-]+)){_HAVE} {{died}}\b.*$", (LIVING, OWNING)),
+_FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    (rf"^(?P<whose>{_NEAR}|{{named_kin}}){_HAVE} (?:(?:quit|left|lost) (?:his|her|their) job|(?:quit|resigned|retired|(?:was|were|been|got) (?:laid off|fired|made redundant))(?! (?:the|his|her|their|my|our|a|from|as|by|of|\w+ing)\b| (?-i:[A-Z])))(?: .*)?$", (BELONGING,), "work"),
+    (rf"{_WHO} {{disposed}} {_DET}{_X}$", (OWNING,), ""),
+    (rf"{_WHO} (?:gave|given|threw|thrown|handed) {_DET}(?P<x>[^,;]{{2,40}}?) (?:away|out|back)\b[^,;]*$", (OWNING,), ""),
+    (rf"{_WHO} traded {_DET}(?P<x>[^,;]{{2,40}}?) in\b[^,;]*$", (OWNING,), ""),
+    (rf"^{_OWNED} {{disposed_of}}\b[^,;]*$", (OWNING,), ""),
+    (rf"{_NOT_FOR_NOW}{_WHO} left (?:(?=(?-i:[A-Z0-9]))|{_DET}(?=(?:[\w'-]+ ){{0,3}}?{{membership}}\b)|{_DET}(?=[\w' -]{{2,30}}?{_FOR_LONG})){_X}$", (BELONGING,), ""),
+    (rf"{_WHO} {{quitted}} {_DET}{_X}$", (BELONGING,), ""),
+    (rf"{_WHO} (?:no longer|don't|doesn't|do not|does not|stopped) {_DOES} (?:there|here|for them|with them)(?: any ?more| any longer| now)*$", (BELONGING,), ""),
+    (rf"^(?P<whose>{_NEAR}){_HAVE} moved out(?! of)(?: .*)?$", (BELONGING,), "live"),
+    (rf"{_WHO} (?:stopped|quit|gave up|given up|finished) (?:working|living|studying|teaching|volunteering|training|playing|singing|coaching|serving|renting|interning) (?:at|for|in|with|on) {_DET}{_X}$", (BELONGING,), ""),
+    (rf"{_NOT_FOR_NOW}{_WHO} {{closed}} {_DET}(?!(?:[\w-]+ ){{0,2}}{{arranged}}\b){_X}$", (RUNNING,), ""),
+    (rf"{_NOT_FOR_NOW}^(?!(?:\w+ ){{0,3}}{{arranged}}\b){_FOLDED} {{closed_down}}\b[^,;]*$", (RUNNING,), ""),
+    (rf"^(?:i|we){_HAVE} had to (?:put|have) (?:my|our|the) (?P<x>[\w' -]{{2,30}}?) (?:down|put down|put to sleep|euthani[sz]ed)\b.*$", (LIVING,), ""),
+    (rf"^(?:i|we){_HAVE} lost (?:my|our) (?P<x>(?:[\w-]+ ){{0,2}}?{{kin}}(?: (?-i:[A-Z])[\w-]+)?)\b(?! (?:in the|at the|for a)\b).*$", (LIVING,), ""),
+    (rf"^(?:(?:my|our) )?(?P<x>(?:[\w-]+ ){{0,2}}?{{kin}}(?: (?-i:[A-Z])[\w-]+)?|(?!{{pointing}}\b|he\b|she\b|they\b|we\b|every|some|no\b|who\b)(?-i:[A-Z][\w-]+)){_HAVE} {{died}}\b.*$", (LIVING,), ""),
 )  # fmt: skip
 
 _AGO = r"(?:已经|早就|早已|现在|目前|最近|终于|刚刚?|上个月|上周|去年|今年|前几天|昨天|前年|也|都|就|给|全|(?:\d+|[一二三四五六七八九十]+)(?:年|月)(?:份)?(?:前|底|初)?)*"
 _WHO_ZH = rf"^{_AGO}(?:(?:我|我们|咱们?|我家|我们家)(?!的?{{kin}})|(?P<whose>(?:我们?|咱们?)?(?:家)?的?{{kin}}[\u4e00-\u9fff]{{0,2}}?))?{_AGO}"
 _X_ZH = r"(?P<x>[^，。；]{1,14}?)"
+_TOPIC = r"(?P<x>[^，。；把被你他她它我谁都今]{1,8}?)"
 _DONE_ZH = r"(?:掉|走|出去|给[^，。]{1,6}|人)?(?:了|啦)$"
 
-_FORMS_ZH: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (rf"{_WHO_ZH}(?:把|将){_X_ZH}{_AGO}{{disposed}}{_DONE_ZH}", (OWNING,)),
-    (rf"{_WHO_ZH}{_AGO}{{disposed}}(?:掉|走)?了{_X_ZH}$", (OWNING,)),
-    (rf"^(?:我们?的?|家里的?|那[只条辆台架套张部]|我们?那[只条辆台架套张部]){_X_ZH}(?:被)?{_AGO}(?:我们?)?{_AGO}{{disposed}}{_DONE_ZH}", (OWNING,)),
-    (rf"{_WHO_ZH}从{_X_ZH}{_AGO}{{quitted}}(?:了|啦)?$", (BELONGING,)),
-    (rf"{_WHO_ZH}(?:离开|退出|搬离|退|离)了?{_X_ZH}(?:了|啦)?$", (BELONGING,)),
-    (rf"{_WHO_ZH}(?:已经)?不在(?:那[儿里边]|这[儿里边]|那家[^，。]{{1,4}})(?P<verb>{{occupied}})了$", (BELONGING,)),
-    (rf"{_WHO_ZH}(?:已经)?不在{_X_ZH}{{occupied}}了$", (BELONGING,)),
-    (rf"{_WHO_ZH}(?:把|将){_X_ZH}{_AGO}{{closed}}(?:掉)?(?:了|啦)$", (RUNNING, OWNING)),
-    (rf"{_WHO_ZH}{{closed}}(?:掉)?了{_X_ZH}$", (RUNNING, OWNING)),
-    (rf"^(?:(?:我们?|咱们?)(?:家)?的?)?(?:{{kin}})?(?P<x>{{kin}}|[\u4e00-\u9fff]{{2,3}}?){_AGO}[^，。]{{0,6}}{{died}}(?:了|的)?$", (LIVING, OWNING)),
+_FORMS_ZH: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    (rf"^(?P<whose>(?:我们?|咱们?)(?:家)?的?{{kin}}[\u4e00-\u9fff]{{0,2}}?){_AGO}(?:离职|辞职|退休|失业|被裁|被辞退|不上班)了$", (BELONGING,), "工作"),
+    (rf"{_WHO_ZH}(?:把|将){_X_ZH}{_AGO}{{disposed}}{_DONE_ZH}", (OWNING,), ""),
+    (rf"{_WHO_ZH}{_AGO}{{disposed}}(?:掉|走)?了{_X_ZH}$", (OWNING,), ""),
+    (rf"^(?:我们?的?|家里的?|那[只条辆台架套张部]|我们?那[只条辆台架套张部]|){_TOPIC}(?:被)?{_AGO}(?:我们?)?{_AGO}{{disposed}}{_DONE_ZH}", (OWNING,), ""),
+    (rf"{_WHO_ZH}从{_X_ZH}{_AGO}{{quitted}}(?:了|啦)?$", (BELONGING,), ""),
+    (rf"{_WHO_ZH}(?:离开|退出|搬离|退(?!休|役|伍)|离(?!职|婚|家|开))了?{_X_ZH}(?:了|啦)?$", (BELONGING,), ""),
+    (rf"{_WHO_ZH}(?:已经)?不在(?:那[儿里边]|这[儿里边]|那家[^，。]{{1,4}})(?P<verb>{{occupied}})了$", (BELONGING,), ""),
+    (rf"{_WHO_ZH}(?:已经)?不在{_X_ZH}{{occupied}}了$", (BELONGING,), ""),
+    (rf"{_WHO_ZH}(?:把|将)(?!{{arranged}}){_X_ZH}{_AGO}{{closed}}(?:掉)?(?:了|啦)$", (RUNNING,), ""),
+    (rf"^(?:我们?的?|家里的?|那[家间个]|)(?!{{arranged}}){_TOPIC}{_AGO}{{closed}}(?:掉|门)?(?:了|啦)$", (RUNNING,), ""),
+    (rf"{_WHO_ZH}{{closed}}(?:掉)?了(?!{{arranged}}){_X_ZH}$", (RUNNING,), ""),
+    (rf"^(?:(?:我们?|咱们?)(?:家)?的?)?(?:{{kin}})??(?P<x>{{kin}}|[\u4e00-\u9fff]{{2,3}}?){_AGO}[^，。]{{0,6}}{{died}}(?:了|的)?$", (LIVING,), ""),
 )  # fmt: skip
 
-_TAIL = r"\s+(?:since|because|as|so|due to|to|for|on|at|with|after|before|when|while|by|last|this|two|three|four|five|several|a few|a couple|\d+|yesterday|recently|today|already|earlier|either|too|ago|years?|months?|weeks?)\b.*"
+_TAIL = r"\s+(?:and|but|since|because|as|so|due to|to|for|on|at|with|after|before|when|while|by|last|this|two|three|four|five|several|a few|a couple|\d+|yesterday|recently|today|already|earlier|either|too|ago|years?|months?|weeks?)\b.*"
 _OF_LATE = r"\s+in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter|the (?:spring|summer|autumn|fall|winter|end)|\d).*"
 _SMALL = frozenset(terms("a an the my our his her their old new last own little big own dear beloved both all of for at in and to"))
 _GENERIC = frozenset(terms("subscription membership account plan contract lease job position role studies course lessons classes practice"))
@@ -140,11 +161,29 @@ def _said(state: str, content: str) -> Iterator[str]:
         yield content[match.start() :]
 
 
-def _is_of(thing: str, said: str) -> bool:
+def _is_of(thing: str, said: str, state: str) -> bool:
+    """Whether what is said after the verb is a thing: the piano is not what "has a piano teacher" has."""
     if has_chinese(thing):
-        return thing in said
+        after = said.partition(thing)[2]
+        return thing in said and (state == BELONGING or re.match(r"$|[^\u4e00-\u9fff]|[的了在和跟叫名用上来]", after) is not None)
     wanted = {*terms(thing)} - _SMALL
-    return (wanted - _GENERIC or wanted) <= {*terms(said)} and not _is_elsewhere(thing, said)
+    wanted = wanted - _GENERIC or wanted
+    if not wanted or not wanted <= {*terms(said)} or _is_elsewhere(thing, said):
+        return False
+    named = re.search(r"[A-Z]", thing) is not None
+    return named or terms(_NOT_HEAD.split(thing)[0])[-1] in _heads(said, state == BELONGING)
+
+
+_NOT_HEAD = re.compile(
+    r"\s+(?:with|for|in|at|on|near|to|from|of|by|called|named|that|which|who|where|since|now|too|again|already|as|but|every|because)\b"
+    r"|\s+(?=\w+ing\b)"
+)
+
+
+def _heads(said: str, deep: bool) -> set[str]:
+    """The nouns that the parts of a text end with: those before the first preposition, or all."""
+    parts = [part for each in re.split(r",|\band\b|\bor\b", said) for part in _NOT_HEAD.split(each)[: None if deep else 1]]
+    return {words[-1] for part in parts if (words := terms(part))}
 
 
 def _is_elsewhere(thing: str, said: str) -> bool:
@@ -157,7 +196,7 @@ def _does_there(verb: str, content: str) -> bool:
     """Whether a text says that somebody does something at a place."""
     if has_chinese(content):
         return re.search(rf"在[^，。]{{1,12}}{verb}", content) is not None
-    stem = verb.removesuffix("y") if verb == "study" else verb
+    stem = {"study": "stud", "work": "(?:work|teach|consult)"}.get(verb, verb)
     return re.search(rf"\b{stem}\w*(?: \w+)? (?:at|for|in|with)\b", content, re.IGNORECASE) is not None
 
 

@@ -17,7 +17,7 @@ from memctl.core.text.terms import terms
 from memctl.extraction import clauses, corrections, phrases, reported, statements
 from memctl.extraction.changes import Change
 from memctl.extraction.clauses import Sentence
-from memctl.extraction.correcting import Denial
+from memctl.extraction.correcting import Denial, is_of_another
 from memctl.extraction.proposals import Proposal, Utterance, is_user
 from memctl.extraction.restated import contrasted, correction, restated
 from memctl.extraction.sayings import Found
@@ -57,7 +57,7 @@ def rules(
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
         for said in (part for whole in own for part in _by_subject(whole, at)):
-            proposals = _of_sentence(said, at, repaired, people)
+            proposals = _of_sentence(said, at, repaired, people, _spoken_of(recent, answered))
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             near = [one for message in [*recent][-MESSAGES_BACK:] for one in message]
             far = [one for message in [*recent][:-MESSAGES_BACK] for one in message]
@@ -217,16 +217,47 @@ def _parted(text: str, starts: Sequence[int]) -> list[str]:
     return [_JOINT.sub("", text[start:end], count=1) for start, end in zip(starts, ends, strict=True)]
 
 
-def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
-    """What one sentence proposes, and what it takes back. `repaired`: the sentence before announced a correction."""
+def _spoken_of(recent: Sequence[Sequence[Stated]], answered: str) -> str:
+    """The text that may name whom "she" means: the user's last two sentences, else the message that the user answers."""
+    last = [one.text for message in [*recent][-2:] for one in message][-2:]
+    return " ".join(last) or re.sub(r"\byour\b", "my", answered, flags=re.IGNORECASE).replace("你", "我")
+
+
+def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str], before: str) -> list[Proposal]:
+    """What one sentence proposes, and what it takes back.
+
+    Args:
+        repaired: the sentence before announced a correction.
+        before: what tells who "she" is.
+    """
     plain = list(states_plainly(said, at, people))
-    sure = [one.text for one in said.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
+    sure = [
+        _whole(one.text, before)
+        for one in said.clauses
+        if one.certainty == 1 and not corrections.excepted(one.text)
+    ]
     if said.asks or said.conditional or not sure or corrections.jokes(said.text):
         return plain
     marked = [replace(one, corrects=True) if _is_sure(one) and _marked(said, one, repaired) else one for one in plain]
     stated = {(one.category, one.key) for one in plain if one.key}
     changed = [one for change in corrections.changes(sure) for one in _changed(said, change, at, stated)]
+    if named := next((text for text in sure if _HE_OR_SHE.match(said.text) and not _HE_OR_SHE.match(text)), ""):
+        changed = [replace(one, content=f"{named[0].upper()}{named[1:]} ({said.text})") for one in changed]
     return _united(marked, changed) if changed else marked
+
+
+_HE_OR_SHE = re.compile(r"(?:he|she)\b|[他她](?!们)", re.IGNORECASE)
+_UNNAMED_ZH = re.compile(r"(?:已经|早就|现在|最近|终于|刚|上个?[月周]|去年|今年|昨天|也|都)*(?:不再|再也不|离职|辞职|退休|分手|离婚|失业|戒)")
+
+
+def _whole(clause: str, before: str) -> str:
+    """A clause that may take something back, with the subject that it leaves open: whom "she" means; in Chinese, whom
+    the sentence before was about, or the user."""
+    if _HE_OR_SHE.match(clause):
+        return clauses.of_somebody(clause, before)
+    if _UNNAMED_ZH.match(clause):
+        return clauses.of_somebody(f"她{clause}", before) if is_of_another(before) else f"我{clause}"
+    return clause
 
 
 def _is_sure(proposal: Proposal) -> bool:
