@@ -9,6 +9,7 @@ from functools import cache
 
 from memctl.extraction.endings import Ending
 
+
 @dataclass(frozen=True)
 class Change:
     """What one or two clauses say has changed.

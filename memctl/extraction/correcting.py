@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
-from memctl.core.records import CANDIDATE_KEPT, Added
+from memctl.core.records import ADDED, CANDIDATE_KEPT, Added
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
 from memctl.core.text.terms import terms
@@ -123,7 +123,7 @@ def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
     if len(sentences(memory.content)) > 1:
         return False
     if denial.ending:
-        return is_ended(denial.ending, memory, user)
+        return is_ended(denial.ending, memory.content, user)
     if denial.old or denial.frame:
         return _holds_value(denial, memory)
     if denial.thing and _speaks_of(denial.thing, memory, user):
@@ -131,14 +131,27 @@ def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
     return bool(denial.clause) and _has_value(denial, memory) and _says(denial.clause, memory, user)
 
 
-def is_ended(ending: Ending, memory: Memory, user: str) -> bool:
-    """Whether a memory says that the same person is in the state that an ending ends."""
-    content = memory.content
+def is_ended(ending: Ending, content: str, user: str) -> bool:
+    """Whether a text says that the same person is in the state that an ending ends."""
     if _DENIES.search(content) or endings.read(content.strip(" .!。！")) or not endings.ends(ending, content):
         return False
     if endings.LIVING in ending.states:
         return True
     return endings.is_whose(ending, content) if ending.whose else _is_users(content, user)
+
+
+def endings_in(content: str, user: str) -> list[Ending]:
+    """What a memory says has ended, also in the third person: "Alice sold the Volvo"."""
+    if not endings.may_end(content) or len(content) > LONGEST:
+        return []
+    own = re.compile(rf"^(?:the user|{re.escape(user) or 'the user'}) |^(?:用户|{re.escape(user) or '用户'})", re.I)
+    parts = [own.sub(lambda match: "I " if match[0].endswith(" ") else "我", part) for part in _parts(content)]
+    return list(filter(None, map(endings.read, parts)))
+
+
+def _parts(content: str) -> list[str]:
+    told = (each for each in sentences(content) if not each.endswith(("?", "？")))
+    return [part.strip(" .!。！") for each in told for part in re.split(r"[,，;；]", each)]
 
 
 def _is_users(content: str, user: str) -> bool:
@@ -322,8 +335,8 @@ def corrected(
 ) -> tuple[list[Memory], Added] | None:
     """What becomes of a correction: it supersedes what it takes back, whatever the confidence.
 
-    It is kept as a candidate where it takes back nothing that is known, one of several, a pinned memory, or what holds
-    only since after it was said; and dropped where it is tentative and takes back nothing.
+    Where nothing is known that it takes back, it is a statement of its own, or dropped if it is tentative. It is kept as a
+    candidate where it takes back one of several, a pinned memory, or what holds only since after it was said.
 
     Args:
         meant: what it takes back, never empty for each.
@@ -338,7 +351,9 @@ def corrected(
     open_to_doubt = any(
         each.unsure or any(m.pinned for m in each.memories) or newer(each.memories, at, fresh) for each in meant
     )
-    if not gone or open_to_doubt or memory.confidence < threshold:
+    if not gone and memory.confidence >= threshold:  # nothing known is in its way: it is what the user states
+        return [memory], Added(ADDED, memory)
+    if open_to_doubt or memory.confidence < threshold:
         kept = replace(memory, status=CANDIDATE, conflicts_with=tuple(m.memory_id for m in gone))
         return [kept], Added(CANDIDATE_KEPT, kept)
     dated = [replace(m, valid_to=m.valid_to or max(at, m.valid_from or at)) for m in (*gone, *waiting)]

@@ -40,6 +40,12 @@ class Ending:
         return " ".join((self.thing, self.whose, self.verb))
 
 
+def may_end(text: str) -> bool:
+    """Whether a text has a word by which something ends; most have none."""
+    language, form = (CHINESE, _CUE_ZH) if has_chinese(text) else (ENGLISH, _CUE)
+    return words.pattern(language, form).search(text) is not None
+
+
 def read(clause: str) -> Ending | None:
     """What a clause brings to an end; None for nothing."""
     language, forms = (CHINESE, _FORMS_ZH) if has_chinese(clause) else (ENGLISH, _FORMS)
@@ -130,10 +136,22 @@ _FORMS_ZH: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (rf"^(?:(?:我们?|咱们?)(?:家)?的?)?(?:{{kin}})??(?P<x>{{kin}}|[\u4e00-\u9fff]{{2,3}}?){_AGO}[^，。]{{0,6}}{{died}}(?:了|的)?$", (LIVING,), ""),
 )  # fmt: skip
 
+_CUE = (
+    r"\b(?:{disposed}|{disposed_of}|{quitted}|{closed}|{closed_down}|{died}|left|gave|given|threw|thrown|handed|traded|lost"
+    r"|resigned|retired|moved out|laid off|fired|made redundant|stopped|finished|no longer|any ?more|any longer|down)\b"
+)
+_CUE_ZH = r"{disposed}|{quitted}|{closed}|{died}|离|退|失业|不在|不上班"
+
 _TAIL = r"\s+(?:and|but|since|because|as|so|due to|to|for|on|at|with|after|before|when|while|by|last|this|two|three|four|five|several|a few|a couple|\d+|yesterday|recently|today|already|earlier|either|too|ago|years?|months?|weeks?)\b.*"
 _OF_LATE = r"\s+in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter|the (?:spring|summer|autumn|fall|winter|end)|\d).*"
-_SMALL = frozenset(terms("a an the my our his her their old new last own little big own dear beloved both all of for at in and to"))
-_GENERIC = frozenset(terms("subscription membership account plan contract lease job position role studies course lessons classes practice"))
+_SMALL = frozenset(
+    terms("a an the my our his her their old new last own little big own dear beloved both all of for at in and to")
+)
+_GENERIC = frozenset(
+    terms(
+        "subscription membership account plan contract lease job position role studies course lessons classes practice"
+    )
+)
 
 
 def _thing(text: str, language: str) -> str:
@@ -144,7 +162,9 @@ def _thing(text: str, language: str) -> str:
     return re.sub(r"^(?:my|our|his|her|their|the|of)\s+", "", cut, flags=re.IGNORECASE)
 
 
-_AROUND_ZH = re.compile(r"^(?:我们?|家里|自己|原来|以前|之前)?的?(?:[那这一]?[只条辆台架套张部家份])?|的?(?:工作|职务|职位)$")
+_AROUND_ZH = re.compile(
+    r"^(?:我们?|家里|自己|原来|以前|之前)?的?(?:[那这一]?[只条辆台架套张部家份])?|的?(?:工作|职务|职位)$"
+)
 
 
 def _person(text: str) -> str:
@@ -165,7 +185,9 @@ def _is_of(thing: str, said: str, state: str) -> bool:
     """Whether what is said after the verb is a thing: the piano is not what "has a piano teacher" has."""
     if has_chinese(thing):
         after = said.partition(thing)[2]
-        return thing in said and (state == BELONGING or re.match(r"$|[^\u4e00-\u9fff]|[的了在和跟叫名用上来]", after) is not None)
+        return thing in said and (
+            state == BELONGING or re.match(r"$|[^\u4e00-\u9fff]|[的了在和跟叫名用上来]", after) is not None
+        )
     wanted = {*terms(thing)} - _SMALL
     wanted = wanted - _GENERIC or wanted
     if not wanted or not wanted <= {*terms(said)} or _is_elsewhere(thing, said):
@@ -182,7 +204,9 @@ _NOT_HEAD = re.compile(
 
 def _heads(said: str, deep: bool) -> set[str]:
     """The nouns that the parts of a text end with: those before the first preposition, or all."""
-    parts = [part for each in re.split(r",|\band\b|\bor\b", said) for part in _NOT_HEAD.split(each)[: None if deep else 1]]
+    parts = [
+        part for each in re.split(r",|\band\b|\bor\b", said) for part in _NOT_HEAD.split(each)[: None if deep else 1]
+    ]
     return {words[-1] for part in parts if (words := terms(part))}
 
 
@@ -200,7 +224,9 @@ def _does_there(verb: str, content: str) -> bool:
     return re.search(rf"\b{stem}\w*(?: \w+)? (?:at|for|in|with)\b", content, re.IGNORECASE) is not None
 
 
-_NAMES_ONE = re.compile(r"\b(?:called|named|name|birthday|born|was|were|had|died|passed away)\b|叫|名字|生日|出生|去世|过世|死")
+_NAMES_ONE = re.compile(
+    r"\b(?:called|named|name|birthday|born|was|were|had|died|passed away)\b|叫|名字|生日|出生|去世|过世|死"
+)
 
 
 def _lives(ending: Ending, content: str) -> bool:

@@ -218,7 +218,7 @@ def _parted(text: str, starts: Sequence[int]) -> list[str]:
 
 
 def _spoken_of(recent: Sequence[Sequence[Stated]], answered: str) -> str:
-    """The text that may name whom "she" means: the user's last two sentences, else the message that the user answers."""
+    """The text that may name whom "she" means: the user's last two sentences, else the message that is answered."""
     last = [one.text for message in [*recent][-2:] for one in message][-2:]
     return " ".join(last) or re.sub(r"\byour\b", "my", answered, flags=re.IGNORECASE).replace("你", "我")
 
@@ -231,9 +231,10 @@ def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str],
         before: what tells who "she" is.
     """
     plain = list(states_plainly(said, at, people))
+    here = [one.text for one in said.clauses]
     sure = [
-        _whole(one.text, before)
-        for one in said.clauses
+        _whole(one.text, " ".join(here[:at]) or before)
+        for at, one in enumerate(said.clauses)
         if one.certainty == 1 and not corrections.excepted(one.text)
     ]
     if said.asks or said.conditional or not sure or corrections.jokes(said.text):
@@ -247,7 +248,9 @@ def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str],
 
 
 _HE_OR_SHE = re.compile(r"(?:he|she)\b|[他她](?!们)", re.IGNORECASE)
-_UNNAMED_ZH = re.compile(r"(?:已经|早就|现在|最近|终于|刚|上个?[月周]|去年|今年|昨天|也|都)*(?:不再|再也不|离职|辞职|退休|分手|离婚|失业|戒)")
+_UNNAMED_ZH = re.compile(
+    r"(?:已经|早就|现在|最近|终于|刚|上个?[月周]|去年|今年|昨天|也|都)*(?:不再|再也不|离职|辞职|退休|分手|离婚|失业|戒)"
+)
 
 
 def _whole(clause: str, before: str) -> str:
