@@ -133,7 +133,7 @@ _FORMS_ZH: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (rf"{_WHO_ZH}(?:把|将)(?!{{arranged}}){_X_ZH}{_AGO}{{closed}}(?:掉)?(?:了|啦)$", (RUNNING,), ""),
     (rf"^(?:我们?的?|家里的?|那[家间个]|)(?!{{arranged}}){_TOPIC}{_AGO}{{closed}}(?:掉|门)?(?:了|啦)$", (RUNNING,), ""),
     (rf"{_WHO_ZH}{{closed}}(?:掉)?了(?!{{arranged}}){_X_ZH}$", (RUNNING,), ""),
-    (rf"^(?:(?:我们?|咱们?)(?:家)?的?)?(?:{{kin}})??(?P<x>{{kin}}|[\u4e00-\u9fff]{{2,3}}?){_AGO}[^，。]{{0,6}}{{died}}(?:了|的)?$", (LIVING,), ""),
+    (rf"^(?:(?:我们?|咱们?)(?:家)?的?)?(?:{{kin}})??(?P<x>{{kin}}|(?![我你他她它咱这那谁])[\u4e00-\u9fff]{{2,3}}?){_AGO}[^，。被把快要会想怕没不都]{{0,6}}{{died}}(?:了|的)?$", (LIVING,), ""),
 )  # fmt: skip
 
 _CUE = (
