@@ -335,8 +335,8 @@ def corrected(
 ) -> tuple[list[Memory], Added] | None:
     """What becomes of a correction: it supersedes what it takes back, whatever the confidence.
 
-    Where nothing is known that it takes back, it is a statement of its own, or dropped if it is tentative. It is kept as a
-    candidate where it takes back one of several, a pinned memory, or what holds only since after it was said.
+    Where nothing is known that it takes back, it is a statement of its own, or dropped if it is tentative. It is kept
+    as a candidate where it takes back one of several, a pinned memory, or what holds only since after it was said.
 
     Args:
         meant: what it takes back, never empty for each.
