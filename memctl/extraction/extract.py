@@ -165,7 +165,9 @@ _LASTING = (statements.STATEMENT, statements.HABIT, statements.DECISION)
 def _after(earlier: Proposal, later: Proposal) -> Proposal:
     """A proposal with the one whose place it takes; what says all that the other does needs no other before it."""
     if earlier.value == later.value or later.content.startswith(earlier.content):
-        return replace(later, before=(*earlier.before, *later.before))
+        repeated = bool(later.key) and (earlier.identity, earlier.value) == (later.identity, later.value)
+        said_at = earlier.said_at if repeated else later.said_at  # a fact holds since it was stated first
+        return replace(later, said_at=said_at, before=(*earlier.before, *later.before))
     return replace(later, before=(*earlier.before, replace(earlier, before=()), *later.before))
 
 
