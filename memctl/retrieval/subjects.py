@@ -34,7 +34,7 @@ _OWN_ZH = (
 _MORE = r"\b(?:should|could|would|can|shall|might)\b|[?？，；;].*\w|, (?:and|also)\b|应该|能不能|可以"
 """Asks for advice, or for several things."""
 
-_OF_THE_USER = r"\b(?:i|i'(?:m|ve|d)|me|my|mine|we|we'(?:re|ve)|our|ours|us)\b|我|咱|俺"
+_OF_THE_USER = r"\b(?:i|i'(?:m|ve|d)|me|my|mine|we|we'(?:re|ve)|our|ours|(?-i:us))\b|我|咱|俺"
 _ASKS = r"[?？]\s*$|^(?:(?:so|and|but|hey|well|ok|okay|remind me|tell me|do you (?:know|remember))\b[ ,]*)*(?:what|which|when|where|who|whom|whose|why|how|do|does|did|am|is|are|was|were|have|has|can)\b|[吗呢]\s*$|什么|哪|谁|几[个点号岁年月天时只次位]|多少|多大|多久"
 _WANTS_ADVICE = (
     r"\b(?:should|could|would|shall|might|recommend|suggest|advise|advice|tips?|ideas?|help)\b"
