@@ -191,7 +191,7 @@ def _says(clause: str, memory: Memory, user: str) -> bool:
         return False
     if has_chinese(clause):
         core = re.sub(r"^我(?:们)?(?:在)?", "", clause)
-        own = core != clause
+        own = core != clause and not is_of_another(clause)
         return len(core) >= 2 and core in content and (not own or _is_own(content, user))
     wanted, held = _content_terms(clause), _content_terms(content)
     if not wanted or not wanted <= held or len(wanted) / len(held) < ENOUGH:

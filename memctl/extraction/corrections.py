@@ -299,7 +299,11 @@ def _over(match: re.Match[str]) -> Change | None:
     named = plainly(r"(?-i:[A-Z])").match(name) is not None
     if name and not named and not plainly(r"^my (?:girlfriend|boyfriend|wife|husband|partner|fianc)").match(name):
         return None
-    return Change((), (f"My partner is called {_core(name)}",), key="") if named else Change(key="partner")
+    return (
+        Change((), (f"My partner is called {_core(name)}",), key="")
+        if named
+        else Change((), ("I'm married", "I'm engaged"), key="partner")
+    )
 
 
 def _quit(match: re.Match[str]) -> Change:

@@ -76,7 +76,8 @@ def is_whose(ending: Ending, content: str) -> bool:
 
 _HAVE = r"(?:'ve|'s| have| has| had)?(?: (?:just|finally|recently|now|already|also|since|officially|eventually))*"
 _NEAR = r"(?:my|our) (?:[\w-]+ ){0,2}?{kin}(?: (?-i:[A-Z])[\w-]+)?"
-_WHO = rf"^(?:(?:i|we)|(?P<whose>{_NEAR}|{{named_kin}})){_HAVE}"
+_NAMED = r"(?-i:(?!(?:I|We|The|My|Our|He|She|They|It|You|This|That|Who|Everyone|Nobody)\b)[A-Z][\w-]+)"
+_WHO = rf"^(?:(?:i|we)|(?P<whose>{_NEAR}|{{named_kin}}|{_NAMED})){_HAVE}"
 _DET = (
     r"(?:(?:my|our|his|her|their|the|that|this|both|all(?: of)?)(?: of)?(?: (?:my|our|his|her|their|the))? "
     r"|(?=(?-i:[A-Z0-9]))|(?=(?:university|college|uni)\b))"
@@ -92,7 +93,7 @@ _FOR_LONG = (
     r"(?:years?|months?))\b)"
 )
 _NOT_FOR_NOW = (
-    r"(?!.*\b(?:today|tonight|early|late|at \d|at noon|for (?:the|a|an|now|lunch|dinner|today|tonight)|until|till"
+    r"(?!.*\b(?:today|tonight|early|late|at \d|at noon|at (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)|as usual|every|for (?:the|a|an|now|lunch|dinner|today|tonight)|until|till"
     r"|this (?:morning|afternoon|evening|week|weekend))\b)"
 )
 _DOES = r"(?P<verb>work|live|study|teach|volunteer|train|play)(?:s|es|ing)?"
@@ -104,7 +105,7 @@ _FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (rf"{_WHO} traded {_DET}(?P<x>[^,;]{{2,40}}?) in\b[^,;]*$", (OWNING,), ""),
     (rf"^{_OWNED} {{disposed_of}}\b[^,;]*$", (OWNING,), ""),
     (rf"{_NOT_FOR_NOW}{_WHO} left (?:(?=(?-i:[A-Z0-9]))|{_DET}(?=(?:[\w'-]+ ){{0,3}}?{{membership}}\b)|{_DET}(?=[\w' -]{{2,30}}?{_FOR_LONG})){_X}$", (BELONGING,), ""),
-    (rf"{_WHO} {{quitted}} {_DET}{_X}$", (BELONGING,), ""),
+    (rf"{_WHO} {{quitted}} (?:{_DET})?{_X}$", (BELONGING,), ""),
     (rf"{_WHO} (?:no longer|don't|doesn't|do not|does not|stopped) {_DOES} (?:there|here|for them|with them)(?: any ?more| any longer| now)*$", (BELONGING,), ""),
     (rf"^(?P<whose>{_NEAR}){_HAVE} moved out(?! of)(?: .*)?$", (BELONGING,), "live"),
     (rf"{_WHO} (?:stopped|quit|gave up|given up|finished) (?:working|living|studying|teaching|volunteering|training|playing|singing|coaching|serving|renting|interning) (?:at|for|in|with|on) {_DET}{_X}$", (BELONGING,), ""),
@@ -175,10 +176,10 @@ def _person(text: str) -> str:
 
 
 def _said(state: str, content: str) -> Iterator[str]:
-    """What a text says somebody has, belongs to or runs, from the verb on."""
+    """What a text says somebody has, belongs to or runs; in Chinese with the verb, as 在 may be one."""
     language, form = (CHINESE, rf"{{{state}}}") if has_chinese(content) else (ENGLISH, rf"(?<![\w-]){{{state}}}(?!\w)")
     for match in words.pattern(language, form).finditer(content):
-        yield content[match.start() :]
+        yield content[match.start() if language == CHINESE else match.end() :]
 
 
 def _is_of(thing: str, said: str, state: str) -> bool:
@@ -197,8 +198,8 @@ def _is_of(thing: str, said: str, state: str) -> bool:
 
 
 _NOT_HEAD = re.compile(
-    r"\s+(?:with|for|in|at|on|near|to|from|of|by|called|named|that|which|who|where|since|now|too|again|already|as|but|every|because)\b"
-    r"|\s+(?=\w+ing\b)"
+    r"\s+(?:with|for|in|at|on|near|to|from|of|by|about|over|under|behind|between|into|around|without|called|named|that|which|who"
+    r"|where|since|now|too|again|already|as|but|every|because)\b"
 )
 
 
@@ -219,7 +220,8 @@ def _is_elsewhere(thing: str, said: str) -> bool:
 def _does_there(verb: str, content: str) -> bool:
     """Whether a text says that somebody does something at a place."""
     if has_chinese(content):
-        return re.search(rf"在[^，。]{{1,12}}{verb}", content) is not None
+        works = "(?:工作|上班|任职|就职|教书|干|当)" if verb in ("工作", "上班", "干", "做") else verb
+        return re.search(rf"在[^，。]{{1,12}}{works}", content) is not None
     stem = {"study": "stud", "work": "(?:work|teach|consult)"}.get(verb, verb)
     return re.search(rf"\b{stem}\w*(?: \w+)? (?:at|for|in|with)\b", content, re.IGNORECASE) is not None
 
