@@ -17,6 +17,9 @@ from itertools import combinations
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
 from memctl.core.text.language import has_chinese
+from memctl.core.text.terms import terms
+from memctl.extraction.correcting import endings_in, is_ended
+from memctl.extraction.endings import Ending
 from memctl.judgement import lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash
 from memctl.judgement.claims import claims
@@ -40,6 +43,9 @@ LOOKS = 50_000
 
 RAREST = 3
 """At how many of its rarest words, or pairs of common words, a statement looks for others where there are more."""
+
+ENDED = 0.75
+"""The score of a memory that says that what the other says has ended."""
 
 COMPATIBLE = "compatible_with"
 """Name in `metadata` of the list of ids a person said are true beside this one."""
@@ -129,12 +135,14 @@ def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], 
     """
     whole: list[Memory] = []
     texts: list[_Text] = []
+    names = tuple(names)
     for memory in _living(memories, now):
         whole += [memory] if memory.key or memory.conflicts_with else []
         texts += [_text(memory)] if _is_fact(memory) else []
     best: dict[frozenset[str], Contradiction] = {}
     free, partly = _compared(texts, names, get)
-    for found in (*_waiting(whole, now, get), *keyed(whole, now), *free):
+    ended = _ended_among(texts, next(iter(names), ""), get)
+    for found in (*_waiting(whole, now, get), *keyed(whole, now), *free, *ended):
         pair = frozenset(found.ids)
         if len(pair) == 2 and (pair not in best or _surer(found) > _surer(best[pair])):
             best[pair] = found
@@ -267,6 +275,7 @@ def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> tuple[I
 def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> list[Memory]:
     """Those of some others that one memory contradicts; it is compared with them alone."""
     facts = list(filter(_is_fact, others)) if _is_fact(memory) else []
+    names = tuple(names)
     known = aliases((each.content for each in (memory, *facts)), names)
     own = [(claim, masks(claim), Looking(points(claim))) for claim in claims(memory.content, known)]
 
@@ -280,9 +289,39 @@ def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> li
             for one, bits, look in own
             if _share_a_subject(bits, masks(claim)) and look.may_clash(points(claim))
         )
-        return any(clash(*pair) for pair in pairs)
+        return any(clash(*pair) for pair in pairs) or _ends(ended, memory, other, user)
 
+    user = next(iter(names), "")
+    ended = endings_in(memory.content, user)
     return list(filter(excluded, facts))
+
+
+def _ends(ended: Sequence[Ending], later: Memory, earlier: Memory, user: str) -> bool:
+    """Whether one memory says that what another says has ended: "we sold the Volvo", "we have a Volvo"."""
+    return age_order(earlier) <= age_order(later) and any(is_ended(ending, earlier.content, user) for ending in ended)
+
+
+def _ended_among(texts: Sequence[_Text], user: str, get: Get) -> Iterator[Contradiction]:
+    """What some texts say has ended, of what others say; only those are compared that share a word of what ended."""
+    ended = [
+        (text, ending, frozenset(terms(ending.words))) for text in texts for ending in endings_in(text.content, user)
+    ]
+    wanted = frozenset(word for _, _, words in ended for word in words)
+    near: dict[str, list[_Text]] = defaultdict(list)
+    for text in texts if wanted else ():
+        for word in wanted.intersection(terms(text.content)):
+            near[word].append(text)
+    for text, ending, words in ended:
+        others = {id(other): other for word in words if len(near[word]) <= BLOCK for other in near[word]}
+        for other in others.values():
+            if other is not text and is_ended(ending, other.content, user):
+                later, earlier = get(text.memory_id), get(other.memory_id)
+                if later and earlier and _is_open_pair(earlier, later):
+                    yield _pair(earlier, later, POLARITY, ENDED, (f"ended: {ending.thing or ending.verb}",))
+
+
+def _is_open_pair(earlier: Memory, later: Memory) -> bool:
+    return age_order(earlier) <= age_order(later) and not settled(earlier, later) and at_one_time(earlier, later)
 
 
 def _share_a_subject(one: Bits, other: Bits) -> bool:

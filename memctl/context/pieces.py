@@ -27,6 +27,7 @@ from memctl.querying import QueryEngine
 from memctl.retrieval import answer as answering
 from memctl.retrieval import choosing, retrieve
 from memctl.retrieval.answer import Evidence
+from memctl.retrieval.subjects import asks_of_user
 
 MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 
@@ -41,6 +42,9 @@ LEAST_CONFIDENCE = 0.6
 
 CLOSED_HITS, CLOSED_PROFILE = 50, 30
 """Tokens for the nearest hits, and for the profile, if nothing answers the question."""
+
+OWN_HITS, OWN_PROFILE = 600, 200
+"""The same for a question of users about themselves: the answer may be in other words, or in another language."""
 
 MOST_NOTED = 40
 """The first hits whose changed values are noted."""
@@ -70,7 +74,9 @@ class Pieces:
         placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(recalled, about), self._profile(profile, about)
         if not opened:
-            answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
+            own = asks_of_user(self._question)
+            hits_room, profile_room = (OWN_HITS, OWN_PROFILE) if own else (CLOSED_HITS, CLOSED_PROFILE)
+            answers, background = _first(answers, hits_room, count), _first(background, profile_room, count)
         placed += [*answers, *background]
         once = {piece.name: piece for piece in reversed(placed)}
         ordered = evidence.newer_first(once.values(), contradicting)

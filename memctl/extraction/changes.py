@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memctl.extraction.endings import Ending
+
 
 @dataclass(frozen=True)
 class Change:
@@ -14,8 +16,8 @@ class Change:
     `holds` and `gone` are plain clauses for what is so now and what is not, in wordings of which the rules may know
     one.
     `old` and `new` are the two values where a contrast names them, and `frame` is what they are values of: empty where
-    only the context tells ("no, not Porto but Braga"). `thing` is what the user gave up. `firm`: the wording itself
-    speaks of a change; a plain denial ("I'm not a nurse") does not.
+    only the context tells ("no, not Porto but Braga"). `thing` is what the user gave up, `ending` what came to an end.
+    `firm`: the wording itself speaks of a change; a plain denial ("I'm not a nurse") does not.
     """
 
     holds: tuple[str, ...] = ()
@@ -26,6 +28,7 @@ class Change:
     thing: str = ""
     key: str = ""
     firm: bool = True
+    ending: Ending | None = None
 
 
 Read = Callable[[re.Match[str]], "Change | None"]

@@ -11,11 +11,13 @@ from typing import Any, Protocol
 
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
-from memctl.core.records import CANDIDATE_KEPT, Added
+from memctl.core.records import ADDED, CANDIDATE_KEPT, Added
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
 from memctl.core.text.terms import terms
+from memctl.extraction import endings
 from memctl.extraction.bare_values import kinds_of
+from memctl.extraction.endings import Ending
 from memctl.facts import rules
 
 LONGEST = 200
@@ -58,7 +60,8 @@ class Denial:
 
     Either the fact with this category and key, of this value where that is not None; or the memory with exactly this
     `content`; or what says the same as `clause`; or what speaks of the `thing` the user gave up; or the one memory
-    that gives the `old` value to what `frame` or `holds` speaks of. `bare`: only the value is named, and it must be
+    that gives the `old` value to what `frame` or `holds` speaks of; or what says that the state holds which an `ending`
+    ends. `bare`: only the value is named, and it must be
     the value of a fact with a key. `loose`: it only points at the fact, and does not say what is not so.
     """
 
@@ -73,6 +76,7 @@ class Denial:
     frame: str = ""
     holds: str = ""
     loose: bool = False
+    ending: Ending | None = None
 
     @property
     def universal(self) -> bool:
@@ -87,7 +91,8 @@ class Denial:
     @property
     def words(self) -> list[str]:
         """What to look memories up by."""
-        return terms(" ".join((self.clause, self.thing, self.old, self.frame, self.holds)))
+        ended = self.ending.words if self.ending else ""
+        return terms(" ".join((self.clause, self.thing, self.old, self.frame, self.holds, ended)))
 
 
 def same_value(known: Any, value: Any) -> bool:
@@ -117,11 +122,44 @@ def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
         return False
     if len(sentences(memory.content)) > 1:
         return False
+    if denial.ending:
+        return is_ended(denial.ending, memory.content, user)
     if denial.old or denial.frame:
         return _holds_value(denial, memory)
     if denial.thing and _speaks_of(denial.thing, memory, user):
         return True
     return bool(denial.clause) and _has_value(denial, memory) and _says(denial.clause, memory, user)
+
+
+def is_ended(ending: Ending, content: str, user: str) -> bool:
+    """Whether a text says that the same person is in the state that an ending ends."""
+    if _DENIES.search(content) or endings.read(content.strip(" .!。！")) or not endings.ends(ending, content):
+        return False
+    if endings.LIVING in ending.states:
+        return True
+    return endings.is_whose(ending, content) if ending.whose else _is_users(content, user)
+
+
+def endings_in(content: str, user: str) -> list[Ending]:
+    """What a memory says has ended, also in the third person: "Alice sold the Volvo"."""
+    if not endings.may_end(content) or len(content) > LONGEST:
+        return []
+    own = re.compile(rf"^(?:the user|{re.escape(user) or 'the user'}) |^(?:用户|{re.escape(user) or '用户'})", re.I)
+    parts = [own.sub(lambda match: "I " if match[0].endswith(" ") else "我", part) for part in _parts(content)]
+    return list(filter(None, map(endings.read, parts)))
+
+
+def _parts(content: str) -> list[str]:
+    told = (each for each in sentences(content) if not each.endswith(("?", "？")))
+    return [part.strip(" .!。！") for each in told for part in re.split(r"[,，;；]", each)]
+
+
+def _is_users(content: str, user: str) -> bool:
+    """Whether a text is about the user or what is theirs: "I have", "my car is", "the user's employer is"."""
+    theirs = rf"(?:(?:the )?user|{re.escape(user)})['’]s " if user else r"(?:the )?user['’]s "
+    return _is_own(content, user) or (
+        re.match(rf"(?:my|our|{theirs})\b|用户|我", content, re.I) is not None and not is_of_another(content)
+    )
 
 
 def _has_value(denial: Denial, memory: Memory) -> bool:
@@ -153,7 +191,7 @@ def _says(clause: str, memory: Memory, user: str) -> bool:
         return False
     if has_chinese(clause):
         core = re.sub(r"^我(?:们)?(?:在)?", "", clause)
-        own = core != clause
+        own = core != clause and not is_of_another(clause)
         return len(core) >= 2 and core in content and (not own or _is_own(content, user))
     wanted, held = _content_terms(clause), _content_terms(content)
     if not wanted or not wanted <= held or len(wanted) / len(held) < ENOUGH:
@@ -272,7 +310,9 @@ class Meant:
         vague = (
             denial.is_bare and bool(kinds_of(denial.old)) and any(not isinstance(m.value, str) for m in self.memories)
         )
-        return denial.loose or vague or (not denial.universal and len(self.memories) > 1)
+        several = len({m.content for m in self.memories}) > 1
+        owned = denial.ending is not None and endings.OWNING in denial.ending.states  # perhaps another of its kind
+        return denial.loose or vague or (not denial.universal and len(self.memories) > 1) or (owned and several)
 
 
 class Correction(Protocol):
@@ -295,8 +335,8 @@ def corrected(
 ) -> tuple[list[Memory], Added] | None:
     """What becomes of a correction: it supersedes what it takes back, whatever the confidence.
 
-    It is kept as a candidate where it takes back nothing that is known, one of several, a pinned memory, or what holds
-    only since after it was said; and dropped where it is tentative and takes back nothing.
+    Where nothing is known that it takes back, it is a statement of its own, or dropped if it is tentative. It is kept
+    as a candidate where it takes back one of several, a pinned memory, or what holds only since after it was said.
 
     Args:
         meant: what it takes back, never empty for each.
@@ -311,7 +351,9 @@ def corrected(
     open_to_doubt = any(
         each.unsure or any(m.pinned for m in each.memories) or newer(each.memories, at, fresh) for each in meant
     )
-    if not gone or open_to_doubt or memory.confidence < threshold:
+    if not gone and memory.confidence >= threshold:  # nothing known is in its way: it is what the user states
+        return [memory], Added(ADDED, memory)
+    if open_to_doubt or memory.confidence < threshold:
         kept = replace(memory, status=CANDIDATE, conflicts_with=tuple(m.memory_id for m in gone))
         return [kept], Added(CANDIDATE_KEPT, kept)
     dated = [replace(m, valid_to=m.valid_to or max(at, m.valid_from or at)) for m in (*gone, *waiting)]

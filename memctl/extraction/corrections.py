@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memctl.core.text.patterns import compiled
+from memctl.extraction import endings
 from memctl.extraction.changes import Change, Read, address
 from memctl.extraction.chinese_corrections import CHINESE
 from memctl.extraction.words import worded
@@ -50,6 +51,8 @@ def jokes(text: str) -> bool:
 def changes(clauses: Sequence[str]) -> Iterator[Change]:
     """The changes that the clauses of one sentence speak of."""
     texts = [text for each in clauses if (text := _spaced(each)) and not worded("interjection").match(text)]
+    for ending in filter(None, map(endings.read, texts)):
+        yield Change(firm=False, ending=ending)
     number = 0
     while number < len(texts):
         here, after = texts[number], texts[number + 1] if number + 1 < len(texts) else ""
@@ -297,7 +300,11 @@ def _over(match: re.Match[str]) -> Change | None:
     named = compiled(r"(?-i:[A-Z])").match(name) is not None
     if name and not named and not compiled(r"^my (?:girlfriend|boyfriend|wife|husband|partner|fianc)").match(name):
         return None
-    return Change((), (f"My partner is called {_core(name)}",), key="") if named else Change(key="partner")
+    return (
+        Change((), (f"My partner is called {_core(name)}",), key="")
+        if named
+        else Change((), ("I'm married", "I'm engaged"), key="partner")
+    )
 
 
 def _quit(match: re.Match[str]) -> Change:
@@ -325,14 +332,14 @@ _ENGLISH: tuple[tuple[str, Read], ...] = (
     (rf"^(?P<s>{_WE}) (?:can't|cannot|can no longer|am unable to) (?P<v>.+)$", _denied("I can {v}")),
     (rf"^(?P<s>{_WE}) used to (?!it\b|be able\b)(?P<v>.+)$", lambda match: Change((), (f"I {_core(match['v'])}", f"I'm {_core(match['v'][3:])}" if match["v"].startswith("be ") else ""), firm=False)),
     (rf"^(?P<s>{_WE}){_HAVE} (?:given up(?: on)?|gave up(?: on)?|quit|stopped|gone off|went off|dropped|sworn off|kicked|cut out) (?!my job|the job|work\b|the company)(?=[a-z])(?P<v>(?-i:[a-z]).+)$", _given_up),
-    (rf"^{_WE}(?:'m|'re| am| are) (?:done with|over|through with|off) (?P<v>(?-i:[a-z]).+)$", _given_up),
+    (rf"^{_WE}(?:'m|'re| am| are) (?:done with|over(?! the\b)|through with|off(?! the\b)) (?P<v>(?-i:[a-z]).+)$", _given_up),
     (rf"^{_WE}(?: can)?(?: now)? (?P<verb>eat|drink|like|enjoy|love) (?P<v>.+?) (?:again|now|after all)$", _after_all),
     (rf"^{_WE}{_HAVE} (?:left|quit|resigned from) (?P<x>(?-i:[A-Z0-9])[\w&.'-]*(?: (?-i:[A-Z0-9])[\w&.'-]*){{0,3}})(?: (?:for|to join) (?P<y>(?-i:[A-Z0-9])[\w&.'-]*(?: (?-i:[A-Z0-9])[\w&.'-]*){{0,3}}))?(?:{_WHEN}|,.*)?$", _left),
     (rf"^{_WE}{_HAVE} (?:quit|left|lost|resigned from)(?: (?:my|the|that|our) (?:old |last |current )?(?:job|company|employer|firm|position))(?:\s.*)?$", _quit),
     (rf"^{_WE}{_HAVE} (?:resigned|retired|been (?:fired|laid off|let go|made redundant)|got (?:fired|laid off)|was (?:fired|laid off|let go|made redundant)|were laid off)\b(?! from (?:the|a|an|this|that) (?:board|committee|race|game)).*$", _quit),
     (r"^(?:i am|i'm|we're)(?: now)? (?:retired|unemployed|between jobs|out of work)\b.*$", _quit),
     (rf"^{_WE}{_HAVE} (?:started|begun|began)(?: working| work| a (?:new )?(?:job|position|role))? (?:at|for|with) (?P<y>(?-i:[A-Z]).+)$", lambda match: Change((f"I work at {_core(match['y'])}",))),
-    (rf"^{_WE}{_HAVE} (?:got|found|took|landed|accepted|start|started|have) (?:a |my )?(?:new )?(?:job|position|role) (?:at|with) (?P<y>(?-i:[A-Z]).+)$", lambda match: Change((f"I work at {_core(match['y'])}",))),
+    (rf"^{_WE}{_HAVE} (?:got|found|took|landed|accepted|started|have) (?:a |my )?(?:new )?(?:job|position|role) (?:at|with) (?P<y>(?-i:[A-Z]).+)$", lambda match: Change((f"I work at {_core(match['y'])}",))),
     (r"^(?:my|our) new (?:employer|company|job) is (?:at |with )?(?P<y>(?-i:[A-Z]).+)$", lambda match: Change((f"I work at {_core(match['y'])}",))),
     (rf"^{_WE}{_HAVE} (?:moved|relocated) (?:away|out) (?:from|of) (?P<v>.+)$", _denied("I live in {v}")),
     (rf"^{_WE}{_HAVE} left (?P<v>.+?) (?:for good|behind)$", _denied("I live in {v}")),

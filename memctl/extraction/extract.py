@@ -58,7 +58,7 @@ def rules(
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
         for sentence in (part for whole in own for part in _by_subject(whole, at)):
-            proposals = of_sentence(sentence, at, repaired, people)
+            proposals = of_sentence(sentence, at, repaired, people, _spoken_of(recent, answered))
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             near = [one for message in [*recent][-MESSAGES_BACK:] for one in message]
             far = [one for message in [*recent][:-MESSAGES_BACK] for one in message]
@@ -168,7 +168,9 @@ _LASTING = (statements.STATEMENT, statements.HABIT, statements.DECISION)
 def _after(earlier: Proposal, later: Proposal) -> Proposal:
     """A proposal with the one whose place it takes; what says all that the other does needs no other before it."""
     if earlier.value == later.value or later.content.startswith(earlier.content):
-        return replace(later, before=(*earlier.before, *later.before))
+        repeated = bool(later.key) and (earlier.identity, earlier.value) == (later.identity, later.value)
+        said_at = earlier.said_at if repeated else later.said_at  # a fact holds since it was stated first
+        return replace(later, said_at=said_at, before=(*earlier.before, *later.before))
     return replace(later, before=(*earlier.before, replace(earlier, before=()), *later.before))
 
 
@@ -220,6 +222,12 @@ def _parted(text: str, starts: Sequence[int]) -> list[str]:
     """The parts of a text that begin at these places, without what joins them."""
     ends = [*starts[1:], len(text)]
     return [_JOINT.sub("", text[start:end], count=1) for start, end in zip(starts, ends, strict=True)]
+
+
+def _spoken_of(recent: Sequence[Sequence[Stated]], answered: str) -> str:
+    """The text that may name whom "she" means: the user's last two sentences, else the message that is answered."""
+    last = [one.text for message in [*recent][-2:] for one in message][-2:]
+    return " ".join(last) or re.sub(r"\byour\b", "my", answered, flags=re.IGNORECASE).replace("你", "我")
 
 
 # What is known without a key

@@ -116,7 +116,8 @@ def _learn(
     there += [m for m in puts.values() if m.content == memory.content and m not in there]
     same = [m for m in there if m.status in (ACTIVE, CANDIDATE) and (not memory.key or _same_fact(m, memory))]
     if same:  # the same sentence: perhaps the same conversation once more, so nothing is surer than before
-        again = records.mention(same[0], now)
+        rivals = _with_key(view, memory.category, memory.key, puts) if memory.key else []
+        again = records.mention(rules.since(same[0], memory, rivals), now)
         return [again], Added(MENTIONED, again)
     if corrected := next((m for m in there if _said_before(m, memory, at)), None):
         return [], Added(MENTIONED, corrected)

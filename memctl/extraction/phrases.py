@@ -106,7 +106,7 @@ _PHRASES: tuple[Phrase, ...] = (
     # People and animals
     Phrase(r"(?:my|our) (?P<rel>{relation})(?:'s name is|'s called| is called| is named|'s name's)\s+(?P<x>.+)", relation),
     Phrase(r"(?:my|our) (?P<rel>boss|manager|supervisor|advisor|adviser) is\s+(?P<x>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)$", relation),
-    Phrase(r"(?:my|our) (?P<rel>{relation}) (?-i:(?P<x>[A-Z][a-zà-ÿ'-]+))(?=$| (?-i:[a-z]))(?! (?:i|we)\b)", relation),
+    Phrase(r"(?:my|our) (?P<rel>{relation}) (?-i:(?P<x>[A-Z][a-zà-ÿ'-]+?))(?:['’]s?)?(?=$| (?-i:[a-z]))(?! (?:i|we)\b)", relation),
     Phrase(rf"{_I}have (?:a|an|one)(?: \w+)? (?P<rel>{{relation}}) (?:named|called)\s+(?P<x>.+)", relation),
     Phrase(rf"{_AM}married to\s+(?P<x>.+)", married),
     Phrase(rf"我(?:们|家)?(?:里)?(?:的)?(?P<rel>{{relation}})(?:的名字)?(?:名叫|是叫|叫做|叫|姓){ZH_NAME}", relation),

@@ -12,16 +12,27 @@ from memctl.core.text.terms import terms
 from memctl.extraction import clauses, corrections, phrases
 from memctl.extraction.changes import Change
 from memctl.extraction.clauses import Sentence
-from memctl.extraction.correcting import Denial
+from memctl.extraction.correcting import Denial, is_of_another
+from memctl.extraction.persons import about_person
 from memctl.extraction.proposals import Proposal
 from memctl.extraction.sayings import Found
 from memctl.extraction.stated import ALWAYS, proposed, states_plainly
 
 
-def of_sentence(sentence: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
-    """What one sentence proposes, and what it takes back. `repaired`: the sentence before announced a correction."""
+def of_sentence(sentence: Sentence, at: datetime, repaired: bool, people: Set[str], before: str) -> list[Proposal]:
+    """What one sentence proposes, and what it takes back.
+
+    Args:
+        repaired: the sentence before announced a correction.
+        before: what tells who "she" is.
+    """
     plain = list(states_plainly(sentence, at, people))
-    sure = [one.text for one in sentence.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
+    here = [one.text for one in sentence.clauses]
+    sure = [
+        _whole(one.text, " ".join(here[:number]) or before)
+        for number, one in enumerate(sentence.clauses)
+        if one.certainty == 1 and not corrections.excepted(one.text)
+    ]
     if sentence.asks or sentence.conditional or not sure or corrections.jokes(sentence.text):
         return plain
     marked = [
@@ -29,7 +40,25 @@ def of_sentence(sentence: Sentence, at: datetime, repaired: bool, people: Set[st
     ]
     stated = {(one.category, one.key) for one in plain if one.key}
     changed = [one for change in corrections.changes(sure) for one in _changed(sentence, change, at, stated)]
+    if named := next((text for text in sure if _HE_OR_SHE.match(sentence.text) and not _HE_OR_SHE.match(text)), ""):
+        changed = [replace(one, content=f"{named[0].upper()}{named[1:]} ({sentence.text})") for one in changed]
     return _united(marked, changed) if changed else marked
+
+
+_HE_OR_SHE = re.compile(r"(?:he|she)\b|[他她](?!们)", re.IGNORECASE)
+_UNNAMED_ZH = re.compile(
+    r"(?:已经|早就|现在|最近|终于|刚|上个?[月周]|去年|今年|昨天|也|都)*(?:不再|再也不|离职|辞职|退休|分手|离婚|失业|戒)"
+)
+
+
+def _whole(clause: str, before: str) -> str:
+    """A clause that may take something back, with the subject that it leaves open: whom "she" means; in Chinese, whom
+    the sentence before was about, or the user."""
+    if _HE_OR_SHE.match(clause):
+        return about_person(clause, before)
+    if _UNNAMED_ZH.match(clause):
+        return about_person(f"她{clause}", before) if is_of_another(before) else f"我{clause}"
+    return clause
 
 
 def _is_sure(proposal: Proposal) -> bool:
@@ -90,6 +119,8 @@ def _changed(sentence: Sentence, change: Change, at: datetime, stated: Set[tuple
         denies += [Denial(clause=text) for text in change.gone if text and not any(text == known for known, _ in gone)]
     if change.thing:
         denies.append(Denial(thing=change.thing))
+    if change.ending:
+        denies.append(Denial(ending=change.ending))
     if change.key:
         category = "work" if change.key in ("employer", "role") else "life"
         denies.append(Denial(category, change.key, loose=not change.firm))

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 
 from memctl.core import dates
 from memctl.core.dates import Dated
-from memctl.extraction import clauses, phrases, statements
+from memctl.extraction import clauses, endings, phrases, statements, turns
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.proposals import Proposal, rounded
 from memctl.extraction.sayings import Found
@@ -29,6 +29,7 @@ def states_plainly(sentence: Sentence, at: datetime, people: Set[str]) -> Iterat
     proposals = [
         proposed(sentence, fact, clause.certainty, at)
         for clause in sentence.clauses
+        if not endings.read(clause.text)  # "our dog Mochi died": it says what is not so any more
         for fact in phrases.facts(clause.text)
     ]
     if proposals:
@@ -112,7 +113,7 @@ def _decided(sentence: Sentence, at: datetime) -> Proposal | None:
 def _lasts(sentence: Sentence, at: datetime, people: Set[str]) -> Proposal | None:
     """A state, a habit, a possession of somebody known; nothing that is hedged."""
     for clause in () if sentence.asks and statements.is_exercise(sentence.text) else sentence.clauses:
-        if clause.certainty == 1 and (rule := statements.read(clause.text, people)):
+        if clause.certainty == 1 and (rule := statements.read(clause.text, people) or turns.read(clause.text)):
             return _stating(sentence, rule, clause.text, 0.8, at, "habit" if rule == statements.HABIT else "")
     return None
 

@@ -48,7 +48,9 @@ def _dated(new: Memory, now: datetime) -> Memory:
 
 def superseding(new: Memory, old: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:
     """Let the new value supersede the old ones, which stay readable with their dates."""
-    changed = [superseded(memory, new.memory_id, now) for memory in old]
+    began = min(now, new.valid_from or now)
+    ended = (replace(m, valid_to=m.valid_to or max(began, m.valid_from or began)) for m in old)
+    changed = [superseded(memory, new.memory_id, now) for memory in ended]
     ids = tuple(memory.memory_id for memory in changed)
     if not ids:
         return [new], Added(ADDED, new)
@@ -104,7 +106,7 @@ def extracted(
     """
     active = [memory for memory in known if memory.status == ACTIVE]
     if same := next((memory for memory in active if memory.value == new.value), None):
-        again = seen_again(same, now)
+        again = seen_again(since(same, new, known), now)
         return [again], Added(MENTIONED, again)
     waiting = next((memory for memory in known if memory.status == CANDIDATE and memory.value == new.value), None)
     if waiting:
@@ -116,6 +118,16 @@ def extracted(
     rivals = tuple(memory.memory_id for memory in active)
     kept = replace(new, status=CANDIDATE, conflicts_with=rivals)
     return [kept], Added(MENTIONED if waiting else CANDIDATE_KEPT, kept)
+
+
+def since(same: Memory, again: Memory, known: Sequence[Memory]) -> Memory:
+    """The fact, valid from when its value was first stated, if that is learned later, such as from an older
+    conversation, and no other value held in between."""
+    first, began = again.valid_from, same.valid_from or same.created_at
+    if not first or not began or first >= began:
+        return same
+    between = any(m.value != same.value and m.valid_to and m.valid_to > first for m in known)
+    return same if between else replace(same, valid_from=first)
 
 
 def seen_again(memory: Memory, now: datetime) -> Memory:

@@ -35,6 +35,15 @@ _OWN_ZH = (
 _MORE = r"\b(?:should|could|would|can|shall|might)\b|[?？，；;].*\w|, (?:and|also)\b|应该|能不能|可以"
 """Asks for advice, or for several things."""
 
+_OF_THE_USER = r"\b(?:i|i'(?:m|ve|d)|me|my|mine|we|we'(?:re|ve)|our|ours|(?-i:us))\b|我|咱|俺"
+_ASKS = r"[?？]\s*$|^(?:(?:so|and|but|hey|well|ok|okay|remind me|tell me|do you (?:know|remember))\b[ ,]*)*(?:what|which|when|where|who|whom|whose|why|how|do|does|did|am|is|are|was|were|have|has|can)\b|[吗呢]\s*$|什么|哪|谁|几[个点号岁年月天时只次位]|多少|多大|多久"
+_WANTS_ADVICE = (
+    r"\b(?:should|could|would|shall|might|recommend|suggest|advise|advice|tips?|ideas?|help)\b"
+    r"|\bhow (?:can|do|to) (?:i|we)\b(?! (?:like|usually|normally|prefer|take|feel|call|spell|know)\b)|\b(?:can|may) (?:i|we)\b"
+    r"|建议|推荐|应该|怎么(?!称呼|叫|样[？?]?$)|如何|帮我|给我|能不能|可不可以|要不要|该不该"
+)
+"""Wordings of a question about the user's own life, and of a request for advice, which the world answers too."""
+
 _LONGEST_QUESTION = 80
 """Characters; a longer text tells something, and asks about that."""
 
@@ -68,6 +77,13 @@ class Subject:
         if self.name:
             return not introduces(text, self.name)
         return self.own and _is_of_another(text, self.words)
+
+
+def asks_of_user(question: str) -> bool:
+    """Whether a question is about what the user has, is or does: only what the user said can answer it."""
+    text = " ".join(question.replace("’", "'").split())
+    own = len(text) <= _LONGEST_QUESTION and compiled(_OF_THE_USER).search(text) is not None
+    return own and compiled(_ASKS).search(text) is not None and compiled(_WANTS_ADVICE).search(text) is None
 
 
 @lru_cache(maxsize=256)

@@ -155,11 +155,13 @@ def test_a_pinned_memory_is_not_superseded(store: MemoryStore) -> None:
     )
 
 
-def test_a_correction_that_identifies_no_fact_is_a_candidate(store: MemoryStore) -> None:
+def test_a_correction_of_nothing_known_is_a_fact_of_its_own(store: MemoryStore) -> None:
     (alone,) = store.extraction.run("I don't eat at Mario's any more.").proposals
     assert alone.memory is not None
-    assert alone.memory.status == CANDIDATE
+    assert alone.memory.status == ACTIVE
 
+
+def test_a_correction_that_does_not_say_what_is_so_now_is_a_candidate(store: MemoryStore) -> None:
     city = store.extraction.run("I live in Graz.").proposals[0].memory
     (moved,) = store.extraction.run("We've moved house.").proposals
     assert city is not None
