@@ -12,12 +12,16 @@ from memctl.storage.entries.rows import Row as Match
 from memctl.storage.entries.vectors import Packed
 from memctl.storage.ports.search import Origin, Scored
 from memctl.storage.postgres.conditions import Arguments
+from memctl.storage.postgres.derived import FOUND, row_of
 from memctl.storage.postgres.escaping import numbers, restored
 from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 from memctl.storage.postgres.vectors import literal, norm
 
 ORIGIN = "e.session_id, e.speaker, e.happened, e.stands, e.category, e.path, e.length"
+_OF_ORIGIN = 7
+"""Its columns."""
+
 VECTORS = "LEFT JOIN LATERAL (SELECT * FROM vectors x WHERE x.user_id = $1 AND x.n = e.n OFFSET 0) v ON true"
 
 Row = tuple[Any, ...]
@@ -28,12 +32,14 @@ class Moment:
 
     Attributes:
         vector: of the question, as soon as it is known; its cosines are read along with other columns.
+        whole: whether entries that are found by words are read with their bytes.
         matches: entries that were read with their bytes, by key.
     """
 
     def __init__(self, db: Database, state: State) -> None:
         self.db, self.state = db, state
         self.vector: Packed | None = None
+        self.whole = False
         self.matches: dict[int, Match] = {}
         self._rows: dict[object, list[Row]] = {}
         self._origins: dict[int, Origin] = {}
@@ -47,7 +53,8 @@ class Moment:
 
     def columns(self, argument: Arguments) -> str:
         """The columns of `entries e` and `vectors v` that are read along."""
-        return f"{ORIGIN}, {cosine(self.vector, argument) if self.vector else 'NULL::float8'}"
+        near = cosine(self.vector, argument) if self.vector else "NULL::float8"
+        return f"{ORIGIN}, {near}, {FOUND}" if self.whole else f"{ORIGIN}, {near}"
 
     def join(self) -> str:
         """The join that these columns need."""
@@ -55,11 +62,13 @@ class Moment:
 
     def note(self, n: int, beside: Sequence[Any]) -> None:
         """Note the columns that were read along for an entry."""
-        *origin, value = beside
+        origin, value, found = beside[:_OF_ORIGIN], beside[_OF_ORIGIN], beside[_OF_ORIGIN + 1 :]
         if n not in self._origins:
             self._origins[n] = _origin(*origin)
         if self.vector:
             self._cosines[n] = value
+        if found:
+            self.matches[n] = row_of(found)
 
     def knows(self, key: object) -> bool:
         """Whether what has this key was read."""
