@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from memctl.core import kinds, records, times
 from memctl.core.formats import codec
 from memctl.core.json_merge import CONFLICTS, MERGE, put_at, value_at
-from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
+from memctl.core.models import ACTIVE, CANDIDATE, Change, Memory
 from memctl.core.plain_json import canonical
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
+from memctl.retrieval import answer as answering
 from memctl.retrieval import retrieve
 from memctl.storage.ports.messages import Differing
 from memctl.storage.ports.view import View
@@ -33,8 +34,8 @@ OURS, THEIRS = "ours", "theirs"
 
 NEWEST = "newest"
 
-_RAREST, _COMPARED = 8, 12
-"""By how many of its words what a record may contradict is looked for, and how many memories are compared with it."""
+_COMPARED = 12
+"""With how many memories that share its rarest words, or have a word that excludes one of its, a record is compared."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,9 @@ class Conflicts:
         from memctl.conflicts import contradictions
 
         now = now or times.utc_now()
-        words = [*retrieve.content_terms(memory.content), *contradictions.opposites(memory.content)]
-        eligible = Filters(kinds=tuple(row.name for row in kinds.TABLE.values() if row.contradicts))
-        matches = self._engine.search.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED, quick=True)
-        near = [match.memory for match in matches]
+        near = self._sharing(retrieve.content_terms(memory.content), now)
+        if opposites := contradictions.opposites(memory.content):
+            near += self._sharing(opposites, now)
         if memory.key:
             near += self._engine.view().with_key(memory.category, memory.key)
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
@@ -159,6 +159,11 @@ class Conflicts:
             if memory.key and (m.category, m.key) == (memory.category, memory.key) and m.value != memory.value
         ]
         return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)))
+
+    def _sharing(self, words: Sequence[str], now: datetime) -> list[Memory]:
+        """Memories that share the rarest of some words, of the kinds that can contradict each other."""
+        found = (match.memory for match in answering.sharing(self._engine.search, words, now))
+        return [each for each in found if kinds.kind(each.kind).contradicts][:_COMPARED]
 
     def resolve(
         self,

@@ -41,8 +41,8 @@ DECODED = 3
 
 LEAST_DECODED = 30
 
-RAREST, NEAR_CANDIDATES = 4, 8
-"""How many of the rarest words of a text to look up for near duplicates, and how many entries to compare."""
+RAREST, NEAR_CANDIDATES = 8, 20
+"""How many of the rarest words of a text to look up for what is near it, and how many entries to compare."""
 
 
 @dataclass(frozen=True)
@@ -383,12 +383,18 @@ def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> f
     return min(1.0, weights.lexical * covered + weights.vector * max(0.0, candidate.cosine))
 
 
+def sharing(search: Search, words: Sequence[str], now: datetime) -> Sequence[Match]:
+    """Memories and reflections that share the rarest of some words. (Whoever looks for near duplicates and for
+    contradictions of a text asks the same twice, which a search within a snapshot may know.)"""
+    only = Filters(only=MEMORIES)
+    return search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES, quick=True)
+
+
 def near_duplicates(search: Search, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
     bag = frozenset(terms(content))
-    words, only = retrieve.content_terms(content), Filters(only=MEMORIES)
     near = []
-    for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES, quick=True):
+    for match in sharing(search, retrieve.content_terms(content), now):
         if match.is_record and similarity(bag, frozenset(terms(match.memory.content))) >= threshold:
             near.append(match.memory_id)
     return near[:limit]
