@@ -310,7 +310,7 @@ def _ranked(search: Search, query: Query, retrieved: Retrieved, weights: rank.We
     candidates = list(retrieved.candidates)
     origins = dict(search.origins([one.key for one in candidates]))
     signals = rank.blend(candidates, origins, weights)
-    neighbours = search.neighbours(rank.leaders(signals))
+    neighbours = search.neighbours(rank.leaders(signals, origins))
     adjacent = {row for one in neighbours for row in (one.before, one.after) if row is not None} - signals.keys()
     if adjacent:
         allowed = search.passing(adjacent, query.filters, now)
@@ -330,7 +330,7 @@ def _shortlist(search: Search, ranking: _Ranking, top: int, others: int | None) 
         others: how many memories, and how many passages, at most.
     """
     score = {row: -sum(parts) for row, parts in ranking.signals.items()}
-    best = sorted(ranking.candidates, key=lambda c: (score[c.key], c.key))
+    best = sorted(ranking.candidates, key=lambda c: (score[c.key], ranking.origins[c.key].place))
     wanted = max(DECODED * top, LEAST_DECODED)
     fewer = wanted if others is None else min(wanted, others)
     if not (search.has(DOCUMENTS) or search.has(MESSAGES)):

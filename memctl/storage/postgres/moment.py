@@ -18,9 +18,15 @@ from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 from memctl.storage.postgres.vectors import literal, norm
 
-ORIGIN = "e.session_id, e.speaker, e.happened, e.stands, e.category, e.path, e.length"
-_OF_ORIGIN = 7
+TIES = "e.created, e.path, e.ref"
+"""The order of entries with the same score. (That of their keys depends on when each came into the index.)"""
+
+ORIGIN = f"e.session_id, e.speaker, e.happened, e.stands, e.category, e.length, {TIES}"
+_OF_ORIGIN = 9
 """Its columns."""
+
+_PLACE = slice(9, 12)
+"""Where `TIES` are in a row of `Moment.scored`."""
 
 VECTORS = "LEFT JOIN LATERAL (SELECT * FROM vectors x WHERE x.user_id = $1 AND x.n = e.n OFFSET 0) v ON true"
 
@@ -76,15 +82,15 @@ class Moment:
 
     def put(self, key: object, rows: list[Row]) -> None:
         """Note the rows that `scored` gives for this key."""
-        self._rows[key] = rows
+        self._rows[key] = sorted(rows, key=lambda row: (-row[1], row[_PLACE]))
         for n, _, _, *beside in rows:
             self.note(n, beside)
 
     def scored(self, key: object, read: Callable[[], list[Row]], part: str = "") -> list[Scored]:
-        """Entries with scores, of one part or of all: read once, whatever part is asked for next.
+        """Entries with scores, of one part or of all, best first: read once, whatever part is asked for next.
 
         Args:
-            read: rows of a key, a score, a part, and the columns read along.
+            read: rows of a key, a score, a part, and the columns read along (`ORIGIN` first).
         """
         if key not in self._rows:
             self.put(key, read())
@@ -126,9 +132,10 @@ def cosine(packed: Packed, argument: Arguments) -> str:
 
 
 def _origin(
-    session: str | None, speaker: str | None, when: float | None, standing: bool, category: str, path: str, length: int
+    session: str | None, speaker: str | None, when: float | None, standing: bool, category: str, length: int, *place: Any
 ) -> Origin:
-    return Origin(session or "", speaker or "", when, standing, *_place(path), category, length)
+    created, path, ref = place
+    return Origin(session or "", speaker or "", when, standing, *_place(path), category, length, (created, path, ref))
 
 
 @lru_cache(maxsize=4096)

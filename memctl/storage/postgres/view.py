@@ -185,7 +185,7 @@ class PostgresView:
             """e.n IN (SELECT n FROM tags WHERE user_id = $1 AND tag = $2) AND e.status = 'active'
             AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
             *(short(tag), now.timestamp()),
-            order="e.pinned DESC, e.importance DESC, e.n",
+            order="e.pinned DESC, e.importance DESC, e.created, e.ref",
             limit=limit,
         )
 

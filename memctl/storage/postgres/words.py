@@ -12,7 +12,7 @@ from memctl.storage.ports.search import Scored
 from memctl.storage.postgres import small
 from memctl.storage.postgres.conditions import Arguments, Where
 from memctl.storage.postgres.escaping import escaped, numbers, restored, texts
-from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key
+from memctl.storage.postgres.moment import ORIGIN, TIES, Moment, Row, by_key
 from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 
@@ -118,8 +118,8 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
     if question.many and not where.is_inactive:
         best = _best(moment, question, where, limit)
         if len(best) >= limit:
-            return best
-    return _in_order(moment, question, where, limit)
+            return best[:limit]
+    return _in_order(moment, question, where, limit)[:limit]
 
 
 # The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (OFFSET 0 keeps the planner
@@ -162,11 +162,11 @@ def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> lis
     key = ("words of each part", tuple(question.counts), anywhere, limit)
     if part == MEMORIES or (part and moment.knows(key)):
         return moment.scored(key, lambda: _of_each_part(moment, question, anywhere, limit), part)
-    return _in_order(moment, question, where, limit)
+    return _in_order(moment, question, where, limit)[:limit]
 
 
 def _in_order(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
-    """The first that pass a filter, of all."""
+    """The first that pass a filter, of all, and those that share the last place."""
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user)
@@ -213,18 +213,18 @@ def _within(where: Where) -> str:
 
 
 def _first(moment: Moment, argument: Arguments, scored: str, condition: str, limit: int) -> str:
-    """The statement that gives the first of scored entries, which are in order, that pass a filter. No more rows of
-    `entries` are read than it takes."""
+    """The statement that gives the first of scored entries, which are in order, that pass a filter, and those that share
+    the last place. No more rows of `entries` are read than it takes."""
     return f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM ({scored}) s
         {by_key("entries", "e", "s.n")} {moment.join()} WHERE {condition}
-        ORDER BY s.score DESC, s.n LIMIT {limit}"""
+        ORDER BY s.score DESC FETCH FIRST {limit} ROWS WITH TIES"""
 
 
 def _of_each_part(moment: Moment, question: Question, where: Where, limit: int) -> list[Row]:
     argument = Arguments(moment.db.user)
     sql = f"""SELECT e.n, e.score, e.part, {moment.columns(argument)} FROM (
-        SELECT e.n, s.score, e.part, e.user_id, {ORIGIN}, e.ref, e.record, e.raw, e.line, e.memory_id, e.layer,
-            row_number() OVER (PARTITION BY e.part ORDER BY s.score DESC, e.n) AS place
+        SELECT e.n, s.score, e.part, e.user_id, {ORIGIN}, e.record, e.raw, e.line, e.memory_id, e.layer,
+            row_number() OVER (PARTITION BY e.part ORDER BY s.score DESC, {TIES}) AS place
         FROM ({_scored(question, argument)}) s JOIN entries e ON e.user_id = $1 AND e.n = s.n
-        WHERE {where.sql(argument)}) e {moment.join()} WHERE place <= {limit} ORDER BY score DESC, n"""
+        WHERE {where.sql(argument)}) e {moment.join()} WHERE place <= {limit}"""
     return moment.db.rows(sql, *argument.values)
