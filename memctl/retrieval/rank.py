@@ -152,7 +152,8 @@ def with_neighbours(
             if other is not None and other in signals:
                 best[other] = max(best.get(other, 0.0), share * score)
     if best:
-        best |= {row: NEIGHBOUR_SHARE * sum(signals[row]) for row in leaders(signals, origins) if not origins[row].session}
+        alone = (row for row in leaders(signals, origins) if not origins[row].session)
+        best |= {row: NEIGHBOUR_SHARE * sum(signals[row]) for row in alone}
     return {row: parts._replace(neighbour=best[row]) if row in best else parts for row, parts in signals.items()}
 
 

@@ -70,7 +70,7 @@ class Moment:
         """Note the columns that were read along for an entry."""
         origin, value, found = beside[:_OF_ORIGIN], beside[_OF_ORIGIN], beside[_OF_ORIGIN + 1 :]
         if n not in self._origins:
-            self._origins[n] = _origin(*origin)
+            self._origins[n] = _origin(origin)
         if self.vector:
             self._cosines[n] = value
         if found:
@@ -131,11 +131,9 @@ def cosine(packed: Packed, argument: Arguments) -> str:
     return f"1 - (1 - -(v.vector <#> {question}::halfvec) / (v.norm * {length}::float8))::float4::float8"
 
 
-def _origin(
-    session: str | None, speaker: str | None, when: float | None, standing: bool, category: str, length: int, *place: Any
-) -> Origin:
-    created, path, ref = place
-    return Origin(session or "", speaker or "", when, standing, *_place(path), category, length, (created, path, ref))
+def _origin(columns: Sequence[Any]) -> Origin:
+    session, speaker, when, standing, category, length, *place = columns
+    return Origin(session or "", speaker or "", when, standing, *_place(place[1]), category, length, tuple(place))
 
 
 @lru_cache(maxsize=4096)

@@ -122,10 +122,9 @@ class PostgresView:
         }
         wanted = {column: [*dict.fromkeys(values)] for column, values in wanted.items() if values}
         self.expected.update({(column, value): [] for column, values in wanted.items() for value in values})
+        lookups = [(_looking_up(column), (self.db.user, texts(values))) for column, values in wanted.items()]
         with self.db.transaction(SNAPSHOT):
-            last, *found = self.db.several(
-                self._last_of(ids), *((_looking_up(column), (self.db.user, texts(values))) for column, values in wanted.items())
-            )
+            last, *found = self.db.several(self._last_of(ids), *lookups)
         self._note_last(last)
         for column, rows in zip(wanted, found, strict=True):
             for value, raw in rows:

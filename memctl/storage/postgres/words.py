@@ -48,7 +48,8 @@ class Counts:
         others: counting a frequent word takes as long as scoring it."""
         wanted = [*dict.fromkeys(words)]
         if missing := [word for word in self._missing(state, wanted) if word not in self._frequent]:
-            found = {restored(term): counts for term, *counts in self._db.rows(_UP_TO_MANY, self._db.user, texts(missing))}
+            rows = self._db.rows(_UP_TO_MANY, self._db.user, texts(missing))
+            found = {restored(term): counts for term, *counts in rows}
             self._counts |= {word: counts for word, counts in found.items() if counts[0] <= MANY}
             self._frequent |= found.keys() - self._counts.keys()
         known = {word: self._counts[word][0] for word in wanted if word in self._counts}
@@ -213,8 +214,8 @@ def _within(where: Where) -> str:
 
 
 def _first(moment: Moment, argument: Arguments, scored: str, condition: str, limit: int) -> str:
-    """The statement that gives the first of scored entries, which are in order, that pass a filter, and those that share
-    the last place. No more rows of `entries` are read than it takes."""
+    """The statement that gives the first of scored entries, which are in order, that pass a filter, and those that
+    share the last place. No more rows of `entries` are read than it takes."""
     return f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM ({scored}) s
         {by_key("entries", "e", "s.n")} {moment.join()} WHERE {condition}
         ORDER BY s.score DESC FETCH FIRST {limit} ROWS WITH TIES"""

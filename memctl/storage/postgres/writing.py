@@ -70,15 +70,14 @@ def _before(db: Database, view: PostgresView, ids: Sequence[str]) -> _Before:
     places = [(FILE_NAME, name) for name in ids]
     if view.begun and view.new.issuperset(ids):
         return _Before(view.begun.version, view.begun.log_size, state, {}, dict.fromkeys(places))
-    user, raws, entries = db.several(
+    ((version, log_size),), raws, entries = db.several(
         ("SELECT version, log_size FROM users WHERE user_id = $1", (db.user,)),
         (RAWS, (db.user, texts(ids))),
         (derived.KNOWN, (db.user, *derived.arrays(places))),
     )
     found = derived.known_of(entries)
-    return _Before(
-        *user[0], state, {restored(name): raw for name, raw in raws}, {place: found.get(place) for place in places}
-    )
+    known = {place: found.get(place) for place in places}
+    return _Before(version, log_size, state, {restored(name): raw for name, raw in raws}, known)
 
 
 def _check(view: PostgresView, raws: Mapping[str, bytes], edits: Sequence[TextEdit]) -> None:
