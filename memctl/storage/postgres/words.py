@@ -119,8 +119,8 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
     if question.many and not where.is_inactive:
         best = _best(moment, question, where, limit)
         if len(best) >= limit:
-            return best[:limit]
-    return _in_order(moment, question, where, limit)[:limit]
+            return best
+    return _in_order(moment, question, where, limit)
 
 
 # The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (OFFSET 0 keeps the planner
@@ -163,11 +163,11 @@ def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> lis
     key = ("words of each part", tuple(question.counts), anywhere, limit)
     if part == MEMORIES or (part and moment.knows(key)):
         return moment.scored(key, lambda: _of_each_part(moment, question, anywhere, limit), part)
-    return _in_order(moment, question, where, limit)[:limit]
+    return _in_order(moment, question, where, limit)
 
 
 def _in_order(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
-    """The first that pass a filter, of all, and those that share the last place."""
+    """The first that pass a filter, of all."""
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user)
@@ -214,11 +214,12 @@ def _within(where: Where) -> str:
 
 
 def _first(moment: Moment, argument: Arguments, scored: str, condition: str, limit: int) -> str:
-    """The statement that gives the first of scored entries, which are in order, that pass a filter, and those that
-    share the last place. No more rows of `entries` are read than it takes."""
-    return f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM ({scored}) s
-        {by_key("entries", "e", "s.n")} {moment.join()} WHERE {condition}
-        ORDER BY s.score DESC FETCH FIRST {limit} ROWS WITH TIES"""
+    """The statement that gives the first of scored entries, which are in order, that pass a filter. No more rows of
+    `entries` are read than it takes, and those that share the last place; vectors are read of the first alone."""
+    return f"""SELECT e.n, e.score, e.part, {moment.columns(argument)} FROM (SELECT * FROM (
+            SELECT s.score, e.* FROM ({scored}) s {by_key("entries", "e", "s.n")} WHERE {condition}
+            ORDER BY s.score DESC FETCH FIRST {limit} ROWS WITH TIES) e
+        ORDER BY e.score DESC, {TIES} LIMIT {limit}) e {moment.join()}"""
 
 
 def _of_each_part(moment: Moment, question: Question, where: Where, limit: int) -> list[Row]:
