@@ -98,7 +98,16 @@ def test_a_user_of_whom_many_entries_have_a_word(
         open_store(database.address, "alice", environment=environment) as rows,
     ):
         assert _plain(answers(rows)) == answers(files)
+        for terms in (["visit"], ["visit", "none"], ["visit", "heron"], ["visit", "heron", "quay"], []):
+            assert by_rarest(rows, terms) == by_rarest(files, terms)
     assert set(chosen) == {True, False}
+
+
+def by_rarest(store: MemoryStore, terms: Sequence[str]) -> list[str]:
+    """The ids of memories that share the rarest of some terms; `visit` is in more than are counted to the end."""
+    only = Filters(only=MEMORIES)
+    found = store.engine.search.sharing_rarest(terms, only, NOW, rarest=8, limit=20, quick=True)
+    return [match.memory_id for match in found]
 
 
 @pytest.mark.parametrize("count", [small.MOST - 10, 700])
