@@ -171,7 +171,7 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
 
 def nearest_sketches(connection: apsw.Connection, sketch: bytes, limit: int) -> list[int]:
     """The entries with the nearest sketches, without filters."""
-    sql = "SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(?)), sketch LIMIT ?"
+    sql = "SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(?)) LIMIT ?"
     return [row for (row,) in db.rows(connection, sql, (sketch, limit))]
 
 
@@ -179,10 +179,10 @@ def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, lim
     """Among the entries that pass the filter, those with the nearest sketches."""
     if condition.by_path:
         sql = f"""SELECT s.entry FROM sketches s WHERE s.entry IN (SELECT e.rowid FROM entries e
-        WHERE {condition.condition}) ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)), s.sketch LIMIT ?"""
+        WHERE {condition.condition}) ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
     else:
         sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
-        ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)), s.sketch LIMIT ?"""
+        ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
     return [rowid for (rowid,) in db.rows(connection, sql, (*condition.arguments, sketch, limit))]
 
 

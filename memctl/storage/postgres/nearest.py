@@ -85,7 +85,7 @@ def _by_distance(moment: Moment, packed: Packed, count: int) -> str:
     bits = moment.state.graph
     if bits == 8 * len(packed.sketch) and count <= GRAPH_BREADTH:
         return f"ORDER BY s.sketch::bit({bits}) <~> $2::bit({bits}) LIMIT {count}"
-    return f"ORDER BY s.sketch <~> $2::varbit, s.sketch, n LIMIT {count}"
+    return f"ORDER BY s.sketch <~> $2::varbit, n LIMIT {count}"
 
 
 def _by_sketch(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
@@ -101,7 +101,7 @@ def _by_sketch(moment: Moment, packed: Packed, where: Where, limit: int) -> list
         sql = f"""SELECT e.n, v.score, e.part, {ORIGIN}, v.score FROM (
             SELECT v.n, {cosine(packed, argument)} AS score FROM (
                 SELECT s.n FROM sketches s {join} WHERE s.user_id = $1 AND {condition}
-                ORDER BY s.sketch <~> $2::varbit, s.sketch, s.n LIMIT {sketches_for(limit)}) near
+                ORDER BY s.sketch <~> $2::varbit, s.n LIMIT {sketches_for(limit)}) near
             {by_key("vectors", "v", "near.n")} ORDER BY score DESC FETCH FIRST {limit} ROWS WITH TIES) v
         {by_key("entries", "e", "v.n")}"""
         return moment.db.rows(sql, *argument.values)
