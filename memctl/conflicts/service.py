@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from memctl.conflicts.merges import HEADER, OURS, THEIRS, MergeSettled, decided, merge_entries, noted_in, settle_merge
 from memctl.core import kinds, records, times
 from memctl.core.json_merge import MERGE
-from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
+from memctl.core.models import ACTIVE, CANDIDATE, Change, Memory
 from memctl.engine import Engine
 from memctl.errors import RefusedError, UsageError, argument
+from memctl.retrieval import answer as answering
 from memctl.retrieval import retrieve
 from memctl.storage.ports.messages import Differing
 from memctl.storage.ports.view import View
@@ -26,8 +27,8 @@ if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which
 
 NEWEST = "newest"
 
-_RAREST, _COMPARED = 8, 12
-"""By how many of its words what a record may contradict is looked for, and how many memories are compared with it."""
+_COMPARED = 12
+"""With how many memories that share its rarest words, or have a word that excludes one of its, a record is compared."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,9 @@ class Conflicts:
         from memctl.conflicts import contradictions
 
         now = now or times.utc_now()
-        words = [*retrieve.content_terms(memory.content), *contradictions.opposites(memory.content)]
-        eligible = Filters(kinds=tuple(row.name for row in kinds.TABLE.values() if row.contradicts))
-        matches = self._engine.search.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED, quick=True)
-        near = [match.memory for match in matches]
+        near = self._sharing(retrieve.content_terms(memory.content), now)
+        if opposites := contradictions.opposites(memory.content):
+            near += self._sharing(opposites, now)
         if memory.key:
             near += self._engine.view().with_key(memory.category, memory.key)
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
@@ -135,6 +135,11 @@ class Conflicts:
             if memory.key and (m.category, m.key) == (memory.category, memory.key) and m.value != memory.value
         ]
         return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)))
+
+    def _sharing(self, words: Sequence[str], now: datetime) -> list[Memory]:
+        """Memories that share the rarest of some words, of the kinds that can contradict each other."""
+        found = (match.memory for match in answering.sharing(self._engine.search, words, now))
+        return [each for each in found if kinds.kind(each.kind).contradicts][:_COMPARED]
 
     def resolve(
         self,

@@ -49,23 +49,29 @@ class Adding:
         detail = sensitive.guarded(detail, policy, "its Markdown")
 
         def decide(view: View) -> tuple[Change, Added]:
+            view.expect([memory])
             puts, added = add_one(view, view.unused([memory])[0], frozenset(given), allow_duplicate, now, mode)
-            near = answering.near_duplicates(
-                self._engine.search, memory.content, self._engine.settings.near_duplicate, now
-            )
             files: list[TextEdit] = []
             if detail is not None:
                 puts, files = with_detail(view, puts, added.memory, detail)
                 added = replace(added, memory=puts[-1])
-            added = replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))
             return Change("add", tuple(puts), texts=tuple(files)), added
 
         added = self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
-        return replace(added, against=self._against(added, now)) if added.outcome in (ADDED, UPDATED) else added
+        return self._compared(added, memory.content, now)
+
+    def _compared(self, added: Added, text: str, now: datetime) -> Added:
+        """With the memories that say nearly the same, and those that the new memory seems to contradict. (Nobody waits
+        meanwhile: it is done after the lock.)"""
+        search = self._engine.search
+        with search.snapshot():
+            against = self._against(added, now)
+            near = answering.near_duplicates(search, text, self._engine.settings.near_duplicate, now)
+        return replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id), against=against)
 
     def _against(self, added: Added, now: datetime) -> tuple[str, ...]:
         """The memories that the new memory seems to contradict, without those that it replaced."""
-        if added.memory.status != ACTIVE:
+        if added.outcome not in (ADDED, UPDATED) or added.memory.status != ACTIVE:
             return ()
         from memctl.conflicts.service import Conflicts
 
@@ -141,8 +147,8 @@ class Adding:
         now: datetime,
     ) -> list[Added]:
         def decide(view: View) -> tuple[Change, list[Added]]:
+            view.expect(batch)
             free = _with_free_ids(view, batch, own_ids)
-            view.expect(free)
             puts, results = add_many(view, free, own_ids, allow_duplicate, now)
             texts = {results[at].memory.memory_id: text for at, text in details.items()}
             puts, files = with_details(view, puts, texts)

@@ -229,9 +229,11 @@ class Assistant:
         """The result, with near duplicates and contradicting memories."""
         memory = saved.added.memory
         apart = {memory.memory_id, *(m.memory_id for m in (*saved.replaced, *saved.pinned))}
-        near = answering.near_duplicates(self._engine.search, memory.content, self._engine.settings.near_duplicate, now)
+        search = self._engine.search
+        with search.snapshot():
+            near = answering.near_duplicates(search, memory.content, self._engine.settings.near_duplicate, now)
+            against = Conflicts(self._engine).against(memory, now=now) if memory.status == ACTIVE else ()
         added = replace(saved.added, near=tuple(each for each in near if each not in apart))
-        against = Conflicts(self._engine).against(memory, now=now) if memory.status == ACTIVE else ()
         return replace(saved, added=added, against=tuple(m for m in against if m.memory_id not in apart))
 
     def _proposed(self, text: str, meant: Attributes, now: datetime) -> Sequence[Proposal]:

@@ -41,8 +41,8 @@ DECODED = 3
 
 LEAST_DECODED = 30
 
-RAREST, NEAR_CANDIDATES = 4, 8
-"""How many of the rarest words of a text to look up for near duplicates, and how many entries to compare."""
+RAREST, NEAR_CANDIDATES = 8, 20
+"""How many of the rarest words of a text to look up for what is near it, and how many entries to compare."""
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ def _ranked(search: Search, query: Query, retrieved: Retrieved, weights: rank.We
     candidates = list(retrieved.candidates)
     origins = dict(search.origins([one.key for one in candidates]))
     signals = rank.blend(candidates, origins, weights)
-    neighbours = search.neighbours(rank.leaders(signals))
+    neighbours = search.neighbours(rank.leaders(signals, origins))
     adjacent = {row for one in neighbours for row in (one.before, one.after) if row is not None} - signals.keys()
     if adjacent:
         allowed = search.passing(adjacent, query.filters, now)
@@ -330,7 +330,7 @@ def _shortlist(search: Search, ranking: _Ranking, top: int, others: int | None) 
         others: how many memories, and how many passages, at most.
     """
     score = {row: -sum(parts) for row, parts in ranking.signals.items()}
-    best = sorted(ranking.candidates, key=lambda c: (score[c.key], c.key))
+    best = sorted(ranking.candidates, key=lambda c: (score[c.key], ranking.origins[c.key].place))
     wanted = max(DECODED * top, LEAST_DECODED)
     fewer = wanted if others is None else min(wanted, others)
     if not (search.has(DOCUMENTS) or search.has(MESSAGES)):
@@ -383,12 +383,18 @@ def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> f
     return min(1.0, weights.lexical * covered + weights.vector * max(0.0, candidate.cosine))
 
 
+def sharing(search: Search, words: Sequence[str], now: datetime) -> Sequence[Match]:
+    """Memories and reflections that share the rarest of some words. (Whoever looks for near duplicates and for
+    contradictions of a text asks the same twice, which a search within a snapshot may know.)"""
+    only = Filters(only=MEMORIES)
+    return search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES, quick=True)
+
+
 def near_duplicates(search: Search, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
     bag = frozenset(terms(content))
-    words, only = retrieve.content_terms(content), Filters(only=MEMORIES)
     near = []
-    for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES, quick=True):
+    for match in sharing(search, retrieve.content_terms(content), now):
         if match.is_record and similarity(bag, frozenset(terms(match.memory.content))) >= threshold:
             near.append(match.memory_id)
     return near[:limit]

@@ -113,9 +113,9 @@ WISH = 0.3
 word of the request that it matters for."""
 
 
-def leaders(signals: Mapping[int, Signals]) -> list[int]:
+def leaders(signals: Mapping[int, Signals], origins: Mapping[int, Origin]) -> list[int]:
     """The rows that add to their neighbours, best first."""
-    return sorted(signals, key=lambda row: (-sum(signals[row]), row))[:LEADERS]
+    return sorted(signals, key=lambda row: (-sum(signals[row]), origins[row].place))[:LEADERS]
 
 
 def with_neighbours(
@@ -132,7 +132,8 @@ def with_neighbours(
             if other is not None and other in signals:
                 best[other] = max(best.get(other, 0.0), share * score)
     if best:
-        best |= {row: NEIGHBOUR_SHARE * sum(signals[row]) for row in leaders(signals) if not origins[row].session}
+        alone = (row for row in leaders(signals, origins) if not origins[row].session)
+        best |= {row: NEIGHBOUR_SHARE * sum(signals[row]) for row in alone}
     return {row: parts._replace(neighbour=best[row]) if row in best else parts for row, parts in signals.items()}
 
 

@@ -163,9 +163,9 @@ def _outcome(store: MemoryStore, text: str) -> object:
     return store.get(memory.memory_id).content, store.get(memory.memory_id).tags, [m.content for m in store.all()]
 
 
-def test_two_megabytes(alice: MemoryStore) -> None:
-    """Twice what PostgreSQL's own full text takes."""
-    text = "A line about rivers.\n" * 100_000
+def test_ten_megabytes(alice: MemoryStore) -> None:
+    """Ten times what PostgreSQL's own full text takes."""
+    text = "A line about rivers.\n" * 500_000
     try:
         memory = alice.add(text, now=NOW).memory
     except InvalidDataError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def filled(folder: Path, environment: dict[str, str], count: int) -> None:
     """A folder with memories, of which some are archived, some expire and one has a reflection, messages and a
     document."""
     with open_store(folder, "alice", create=True, environment=environment) as store:
-        first = NOW - timedelta(days=7)  # in this order in both: it decides between texts that answer equally well
+        first = NOW - timedelta(days=7)
         given = [
             Memory(
                 "", f"A {ANIMALS[n % 4]} was at the {PLACES[n % 5]}, visit {n}", created_at=first + timedelta(minutes=n)
@@ -97,4 +98,41 @@ def test_a_user_of_whom_many_entries_have_a_word(
         open_store(database.address, "alice", environment=environment) as rows,
     ):
         assert _plain(answers(rows)) == answers(files)
+        for terms in (["visit"], ["visit", "none"], ["visit", "heron"], ["visit", "heron", "quay"], []):
+            assert by_rarest(rows, terms) == by_rarest(files, terms)
     assert set(chosen) == {True, False}
+
+
+def by_rarest(store: MemoryStore, terms: Sequence[str]) -> list[str]:
+    """The ids of memories that share the rarest of some terms; `visit` is in more than are counted to the end."""
+    only = Filters(only=MEMORIES)
+    found = store.engine.search.sharing_rarest(terms, only, NOW, rarest=8, limit=20, quick=True)
+    return [match.memory_id for match in found]
+
+
+@pytest.mark.parametrize("count", [small.MOST - 10, 700])
+def test_many_that_answer_equally_well(
+    count: int, database: Database, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """Which of them came first decides nothing: a copy does not know it."""
+    folder = tmp_path / "folder"
+    with open_store(folder, "alice", create=True, environment=environment) as store:
+        letters = ("".join(each) for each in product("bdfgklm", "aeiou", "bcdfghjklmnpqrstvwxz"))
+        given = [
+            Memory("", f"The heron {name} waits", created_at=NOW - timedelta(days=1 + n * 37 % 11))
+            for n, name in enumerate(islice(letters, count))
+        ]
+        store.add_many(given, now=NOW)
+    copy_store(folder, database.address, ["alice"])
+    questions = ("Who waits?", "Where is the heron?", "Which heron is the one that waits?")
+    asked = [(question, Filters(only=only)) for question in questions for only in ("", MEMORIES)]
+
+    def hits(store: MemoryStore) -> list[list[tuple[str, float]]]:
+        found = (store.query(q, filters=each, top=40, receipt=False, now=NOW).hits for q, each in asked)
+        return [[(hit.memory.memory_id, round(hit.score, 6)) for hit in some] for some in found]
+
+    with (
+        open_store(folder, "alice", environment=environment) as files,
+        open_store(database.address, "alice", environment=environment) as rows,
+    ):
+        assert hits(rows) == hits(files)

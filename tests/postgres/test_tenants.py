@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from memctl import MemoryStore, open_store
 from memctl.core.models import Filters, Memory
 from memctl.errors import MemctlError
 from memctl.querying import Query
+from memctl.storage.postgres import transactions
 from memctl.storage.postgres.transactions import Database as Rows
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -236,14 +237,19 @@ def test_no_plan_scans_another_users_rows(opened: Opened, database: Database, mo
             )
         connection.execute("ANALYZE")
     statements: list[tuple[str, tuple[Any, ...]]] = []
-    original = Rows.rows
+    original, together = Rows.rows, Rows.several
 
     def noted(self: Rows, sql: str, *arguments: Any) -> list[tuple[Any, ...]]:
         if sql.lstrip().startswith(("SELECT", "WITH")):
             statements.append((sql, arguments))
         return original(self, sql, *arguments)
 
+    def noted_together(self: Rows, *some: tuple[str, Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+        statements.extend((transactions.filled(sql, arguments), ()) for sql, arguments in some)
+        return together(self, *some)
+
     monkeypatch.setattr(Rows, "rows", noted)
+    monkeypatch.setattr(Rows, "several", noted_together)
     alice.query(Query("quokkas at the river", filters=Filters(tags=("t",))), now=NOW)
     alice.query("quokkas at the river", now=NOW)
     alice.build_context("quokkas at the river", now=NOW)

@@ -135,7 +135,7 @@ class Records:
             """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active' AND problem = ''
             AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(tag, now.timestamp(), now.timestamp(), limit),
-            order="pinned DESC, importance DESC, rowid LIMIT ?",
+            order="pinned DESC, importance DESC, created, ref LIMIT ?",
         )
 
     def referring(self, path: str) -> set[str]:

@@ -22,6 +22,9 @@ from memctl.storage.ports.search import Neighbours, Origin, Scored, Vector
 
 COLUMNS = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
 
+TIES = "e.created, e.path, e.ref"
+"""The order of entries with the same score. (That of their rows depends on when each came into the index.)"""
+
 
 def full_text(
     connection: apsw.Connection, words: Sequence[str], condition: Where, limit: int, selection: str = ""
@@ -39,17 +42,24 @@ def full_text(
             passing_ones = _first_passing(connection, _best_of(connection, match, selection), condition, limit)
             if len(passing_ones) >= limit:
                 return passing_ones
+        passing_ones = []
         for depth in (FEW_TIMES * limit, OVERFETCH):
-            passing_ones = _first_passing(connection, _best(connection, match, depth), condition, limit)
-            if len(passing_ones) >= limit or not _more_than(connection, match, depth):
+            best = _best(connection, match, depth)
+            passing_ones = _first_passing(connection, best, condition, limit)
+            enough = len(passing_ones) >= limit and best[-1][1] < passing_ones[-1].score
+            if enough or not _more_than(connection, match, depth):
                 return passing_ones
-    sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
-    WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
+        if len(passing_ones) >= limit:
+            return passing_ones
     if condition.by_path:  # looking up a few rows in a set is faster than reading the row of each match
         if not _any(connection, condition):
             return []
         sql = f"""SELECT f.rowid, -f.rank FROM full_text f WHERE full_text MATCH ? AND +f.rowid IN
         (SELECT e.rowid FROM entries e WHERE {condition.condition}) ORDER BY f.rank, f.rowid LIMIT ?"""
+        rows = db.rows(connection, sql, (match, *condition.arguments, max(limit, OVERFETCH)))
+        return _first(connection, _in_order(rows), limit)
+    sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
+    WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, {TIES} LIMIT ?"""
     return _scored(db.rows(connection, sql, (match, *condition.arguments, limit)))
 
 
@@ -86,8 +96,31 @@ def _first_passing(
         allowed = passing(connection, [row for row, _ in part], condition)
         scored += [one for one in part if one[0] in allowed]
         if len(scored) >= limit:
-            break
-    return _scored(scored[:limit])
+            return _first(connection, scored, limit, best[start + limit :], condition)
+    return _scored(scored)
+
+
+def _first(
+    connection: apsw.Connection,
+    passing_ones: Sequence[tuple[int, float]],
+    limit: int,
+    further: Sequence[tuple[int, float]] = (),
+    condition: Where | None = None,
+) -> list[Scored]:
+    """The first of rows that pass a filter, best first: of those that share the last place, the oldest.
+
+    Args:
+        further: rows behind them, of which some may not pass.
+    """
+    least = passing_ones[limit - 1][1] if len(passing_ones) >= limit else 0.0
+    behind = (*passing_ones[limit:], *further)
+    if not behind or behind[0][1] < least:
+        return _scored(passing_ones[:limit])
+    tied = _numbers(row for row, score in (*passing_ones, *further) if score == least)
+    passes, arguments = (f"({condition.condition})", condition.arguments) if condition else ("true", ())
+    sql = f"SELECT e.rowid FROM entries e WHERE e.rowid IN {_GIVEN} AND {passes} ORDER BY {TIES}"
+    oldest = [(row, least) for (row,) in db.rows(connection, sql, (tied, *arguments))]
+    return _scored([*(one for one in passing_ones if one[1] > least), *oldest][:limit])
 
 
 def _scored(pairs: Iterable[tuple[Any, ...]]) -> list[Scored]:
@@ -124,7 +157,7 @@ def nearest(
             if len(passing_ones) >= limit:
                 return passing_ones
         scores = _cosines(connection, packed.vector, _by_sketch(connection, packed.sketch, condition, wanted))
-        return _scored(_in_order(scores.items())[:limit])
+        return _first(connection, _in_order(scores.items()), limit)
     return exactly_nearest(connection, packed.vector, condition, limit)
 
 
@@ -132,7 +165,7 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
     """Like `nearest`, comparing every vector with the int8 `packed`."""
     sql = f"""SELECT v.entry, 1 - vec_distance_cosine(vec_int8(v.vector), vec_int8(?)) AS score
     FROM vectors v JOIN entries e ON e.rowid = v.entry WHERE length(v.vector) AND {condition.condition}
-    ORDER BY score DESC, v.entry LIMIT ?"""
+    ORDER BY score DESC, {TIES} LIMIT ?"""
     return _scored(db.rows(connection, sql, (packed, *condition.arguments, limit)))
 
 
@@ -206,12 +239,12 @@ def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> d
 
 def origins(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Origin]:
     """The speaker, session and time of each entry."""
-    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, category, path, length
-    FROM entries WHERE rowid IN {_GIVEN}"""
+    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, category, length,
+    created, path, ref FROM entries WHERE rowid IN {_GIVEN}"""
     rows = db.rows(connection, sql, (_numbers(entries),))
     return {
-        key: Origin(session, speaker, when, stands, *_place(path), category or "", length)
-        for key, session, speaker, when, stands, category, path, length in rows
+        key: Origin(session, speaker, when, stands, *_place(path), category or "", length, (created, path, ref))
+        for key, session, speaker, when, stands, category, length, created, path, ref in rows
     }
 
 

@@ -50,6 +50,7 @@ class Origin:
         text_name: the name of its document or reflection.
         category: of its memory, if known; empty for messages and documents.
         length: the number of terms in its text.
+        place: decides between matches with the same score: the date, and what names it.
     """
 
     session: str
@@ -60,6 +61,7 @@ class Origin:
     text_name: str = ""
     category: str = ""
     length: int = 0
+    place: tuple[float, str, str] = (0.0, "", "")
 
 
 class Match(Protocol):
@@ -156,7 +158,7 @@ class Search(Protocol):
         """The number of document passages with each term."""
 
     def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> Sequence[Scored]:
-        """Matches with any of the terms, best bm25 first."""
+        """Matches with any of the terms, best bm25 first; of those with the same, the oldest first."""
 
     def sharing_rarest(
         self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int, quick: bool = False

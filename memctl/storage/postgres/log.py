@@ -24,14 +24,17 @@ def row(operation: Operation) -> tuple[int, str, str, bytes]:
 
 
 def write(db: Database, operation: Operation, size: int, limit: int) -> None:
-    """Add an operation to a log of this size. Older ones are dropped where it becomes larger than the limit, to half of
-    it; the last one stays."""
+    """Add an operation, which gives the user its number, to a log of this size. Older ones are dropped where it becomes
+    larger than the limit, to half of it; the last one stays."""
     *columns, body = row(operation)
     db.later(
         "INSERT INTO log (user_id, number, op, ids, body) VALUES ($1, $2, $3, $4::text[], $5)",
         *(db.user, *columns, body),
     )
-    db.later("UPDATE users SET log_size = log_size + $2 WHERE user_id = $1", db.user, len(body))
+    db.later(
+        "UPDATE users SET version = $2, log_size = log_size + $3 WHERE user_id = $1",
+        *(db.user, operation.number, len(body)),
+    )
     if size + len(body) > limit:
         _trim(db, limit // 2, operation.number)
 

@@ -12,12 +12,22 @@ from memctl.storage.entries.rows import Row as Match
 from memctl.storage.entries.vectors import Packed
 from memctl.storage.ports.search import Origin, Scored
 from memctl.storage.postgres.conditions import Arguments
+from memctl.storage.postgres.derived import FOUND, row_of
 from memctl.storage.postgres.escaping import numbers, restored
 from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 from memctl.storage.postgres.vectors import literal, norm
 
-ORIGIN = "e.session_id, e.speaker, e.happened, e.stands, e.category, e.path, e.length"
+TIES = "e.created, e.path, e.ref"
+"""The order of entries with the same score. (That of their keys depends on when each came into the index.)"""
+
+ORIGIN = f"e.session_id, e.speaker, e.happened, e.stands, e.category, e.length, {TIES}"
+_OF_ORIGIN = 9
+"""Its columns."""
+
+_PLACE = slice(9, 12)
+"""Where `TIES` are in a row of `Moment.scored`."""
+
 VECTORS = "LEFT JOIN LATERAL (SELECT * FROM vectors x WHERE x.user_id = $1 AND x.n = e.n OFFSET 0) v ON true"
 
 Row = tuple[Any, ...]
@@ -28,12 +38,14 @@ class Moment:
 
     Attributes:
         vector: of the question, as soon as it is known; its cosines are read along with other columns.
+        whole: whether entries that are found by words are read with their bytes.
         matches: entries that were read with their bytes, by key.
     """
 
     def __init__(self, db: Database, state: State) -> None:
         self.db, self.state = db, state
         self.vector: Packed | None = None
+        self.whole = False
         self.matches: dict[int, Match] = {}
         self._rows: dict[object, list[Row]] = {}
         self._origins: dict[int, Origin] = {}
@@ -47,7 +59,8 @@ class Moment:
 
     def columns(self, argument: Arguments) -> str:
         """The columns of `entries e` and `vectors v` that are read along."""
-        return f"{ORIGIN}, {cosine(self.vector, argument) if self.vector else 'NULL::float8'}"
+        near = cosine(self.vector, argument) if self.vector else "NULL::float8"
+        return f"{ORIGIN}, {near}, {FOUND}" if self.whole else f"{ORIGIN}, {near}"
 
     def join(self) -> str:
         """The join that these columns need."""
@@ -55,11 +68,13 @@ class Moment:
 
     def note(self, n: int, beside: Sequence[Any]) -> None:
         """Note the columns that were read along for an entry."""
-        *origin, value = beside
+        origin, value, found = beside[:_OF_ORIGIN], beside[_OF_ORIGIN], beside[_OF_ORIGIN + 1 :]
         if n not in self._origins:
-            self._origins[n] = _origin(*origin)
+            self._origins[n] = _origin(origin)
         if self.vector:
             self._cosines[n] = value
+        if found:
+            self.matches[n] = row_of(found)
 
     def knows(self, key: object) -> bool:
         """Whether what has this key was read."""
@@ -67,15 +82,15 @@ class Moment:
 
     def put(self, key: object, rows: list[Row]) -> None:
         """Note the rows that `scored` gives for this key."""
-        self._rows[key] = rows
+        self._rows[key] = sorted(rows, key=lambda row: (-row[1], row[_PLACE]))
         for n, _, _, *beside in rows:
             self.note(n, beside)
 
     def scored(self, key: object, read: Callable[[], list[Row]], part: str = "") -> list[Scored]:
-        """Entries with scores, of one part or of all: read once, whatever part is asked for next.
+        """Entries with scores, of one part or of all, best first: read once, whatever part is asked for next.
 
         Args:
-            read: rows of a key, a score, a part, and the columns read along.
+            read: rows of a key, a score, a part, and the columns read along (`ORIGIN` first).
         """
         if key not in self._rows:
             self.put(key, read())
@@ -116,10 +131,9 @@ def cosine(packed: Packed, argument: Arguments) -> str:
     return f"1 - (1 - -(v.vector <#> {question}::halfvec) / (v.norm * {length}::float8))::float4::float8"
 
 
-def _origin(
-    session: str | None, speaker: str | None, when: float | None, standing: bool, category: str, path: str, length: int
-) -> Origin:
-    return Origin(session or "", speaker or "", when, standing, *_place(path), category, length)
+def _origin(columns: Sequence[Any]) -> Origin:
+    session, speaker, when, standing, category, length, *place = columns
+    return Origin(session or "", speaker or "", when, standing, *_place(place[1]), category, length, tuple(place))
 
 
 @lru_cache(maxsize=4096)

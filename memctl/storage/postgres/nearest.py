@@ -8,7 +8,7 @@ from memctl.storage.entries.vectors import Packed
 from memctl.storage.ports.search import Scored
 from memctl.storage.postgres import small
 from memctl.storage.postgres.conditions import Arguments, Where
-from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key, cosine
+from memctl.storage.postgres.moment import ORIGIN, TIES, Moment, Row, by_key, cosine
 from memctl.storage.postgres.state import PARTS
 from memctl.storage.postgres.transactions import GRAPH_BREADTH
 from memctl.storage.postgres.vectors import sketch
@@ -35,7 +35,8 @@ def _exactly(moment: Moment, packed: Packed, where: Where, limit: int) -> list[S
     """Compare every vector."""
     part = where.filters.only
     if not part:
-        return moment.scored(("vectors", packed.vector, where, limit), lambda: _of_all(moment, packed, where, limit))
+        key = ("vectors", packed.vector, where, limit)
+        return moment.scored(key, lambda: _of_all(moment, packed, where, limit))[:limit]
     anywhere = where.anywhere
     key = ("vectors of each part", packed.vector, anywhere, limit)
     return moment.scored(key, lambda: _of_each_part(moment, packed, anywhere, limit), part)
@@ -46,25 +47,26 @@ def _of_all(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Ro
     sql = f"""SELECT e.n, v.score, e.part, {ORIGIN}, v.score FROM (
         SELECT v.n, {cosine(packed, argument)} AS score FROM vectors v
         WHERE v.user_id = $1 AND v.vector IS NOT NULL ORDER BY score DESC, v.n) v
-    {by_key("entries", "e", "v.n")} WHERE {where.sql(argument)} ORDER BY v.score DESC, v.n LIMIT {limit}"""
+    {by_key("entries", "e", "v.n")} WHERE {where.sql(argument)}
+    ORDER BY v.score DESC FETCH FIRST {limit} ROWS WITH TIES"""
     return moment.db.rows(sql, *argument.values)
 
 
 def _of_each_part(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Row]:
     argument = Arguments(moment.db.user)
     sql = f"""SELECT e.n, e.score, e.of_part, {ORIGIN}, e.score FROM (
-        SELECT c.*, row_number() OVER (PARTITION BY of_part ORDER BY score DESC, n) AS place FROM (
+        SELECT e.*, row_number() OVER (PARTITION BY of_part ORDER BY score DESC, {TIES}) AS place FROM (
             SELECT {cosine(packed, argument)} AS score, v.part AS of_part, e.n, {ORIGIN} FROM vectors v
             {by_key("entries", "e", "v.n")}
-            WHERE v.user_id = $1 AND v.vector IS NOT NULL AND {where.sql(argument)}) c) e
-    WHERE place <= {limit} ORDER BY score DESC, n"""
+            WHERE v.user_id = $1 AND v.vector IS NOT NULL AND {where.sql(argument)}) e) e
+    WHERE place <= {limit}"""
     return moment.db.rows(sql, *argument.values)
 
 
 def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
     """Of the entries with the nearest sketches, whatever their part, those that pass the filter."""
     part, anywhere = where.filters.only, where.anywhere
-    most = "ALL" if part else limit
+    end = "" if part else f"ORDER BY v.score DESC FETCH FIRST {limit} ROWS WITH TIES"
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user, sketch(packed.sketch))
@@ -72,8 +74,7 @@ def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> 
             SELECT v.n, {cosine(packed, argument)} AS score FROM (
                 SELECT n FROM sketches s WHERE s.user_id = $1 {_by_distance(moment, packed, sketches_for(limit))}) near
             {by_key("vectors", "v", "near.n")} ORDER BY score DESC, v.n) v
-        {by_key("entries", "e", "v.n")} WHERE {anywhere.sql(argument)}
-        ORDER BY v.score DESC, v.n LIMIT {most}"""
+        {by_key("entries", "e", "v.n")} WHERE {anywhere.sql(argument)} {end}"""
         return moment.db.rows(sql, *argument.values)
 
     return moment.scored(("sketches", packed.vector, anywhere, limit, not part), read, part)
@@ -101,8 +102,8 @@ def _by_sketch(moment: Moment, packed: Packed, where: Where, limit: int) -> list
             SELECT v.n, {cosine(packed, argument)} AS score FROM (
                 SELECT s.n FROM sketches s {join} WHERE s.user_id = $1 AND {condition}
                 ORDER BY s.sketch <~> $2::varbit, s.n LIMIT {sketches_for(limit)}) near
-            {by_key("vectors", "v", "near.n")} ORDER BY score DESC, v.n LIMIT {limit}) v
-        {by_key("entries", "e", "v.n")} ORDER BY v.score DESC, v.n"""
+            {by_key("vectors", "v", "near.n")} ORDER BY score DESC FETCH FIRST {limit} ROWS WITH TIES) v
+        {by_key("entries", "e", "v.n")}"""
         return moment.db.rows(sql, *argument.values)
 
-    return moment.scored(("sketches of a part", packed.vector, where, limit), read)
+    return moment.scored(("sketches of a part", packed.vector, where, limit), read)[:limit]

@@ -135,7 +135,9 @@ class PostgresSearch:
         self, terms: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int, quick: bool = False
     ) -> list[Row]:
         with self.snapshot():
-            counts = self.term_counts(list(dict.fromkeys(terms))[:MOST_WORDS])
+            count = self._counts.of_rare if quick else self._counts.of
+            counts = count(self.state(), list(dict.fromkeys(terms))[:MOST_WORDS])
+            self._now().whole = True
             scored = self.full_text(rarest_words(counts, rarest, quick), filters, now, limit)
             return self.matches([one.key for one in scored])
 

@@ -25,7 +25,7 @@ def vectors_of(moment: Moment, where: Where) -> tuple[object, ...]:
 
 
 def read(moment: Moment, scored: str, argument: Arguments, where: Where) -> list[Row]:
-    """The entries that pass a filter and have a score, best first; all others that pass are noted.
+    """The entries that pass a filter and have a score; all others that pass are noted.
 
     Args:
         scored: the statement that gives their keys and scores, with its arguments.
@@ -44,15 +44,14 @@ def read(moment: Moment, scored: str, argument: Arguments, where: Where) -> list
     cosines: dict[int, float] = dict(vectors)
     columns = {row[0]: (*row[_OF_FOUND:], cosines.get(row[0])) for row in entries}
     moment.matches |= {row[0]: row_of(row[:_OF_FOUND]) for row in entries}
-    moment.put(vectors_of(moment, where), _ordered(cosines, columns))
-    return _ordered(dict(scores), columns)
+    moment.put(vectors_of(moment, where), _rows(cosines, columns))
+    return _rows(dict(scores), columns)
 
 
 _OF_FOUND = 8
 """The columns of `FOUND`."""
 
 
-def _ordered(scores: dict[int, float], columns: dict[int, Row]) -> list[Row]:
+def _rows(scores: dict[int, float], columns: dict[int, Row]) -> list[Row]:
     """Rows as `Moment.scored` reads them, of the entries that have a score."""
-    best = sorted((-score, n) for n, score in scores.items() if n in columns)
-    return [(n, -score, *columns[n]) for score, n in best]
+    return [(n, score, *columns[n]) for n, score in scores.items() if n in columns]

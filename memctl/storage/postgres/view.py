@@ -23,7 +23,7 @@ from memctl.storage.postgres import lines
 from memctl.storage.postgres.derived import FOUND, row_of
 from memctl.storage.postgres.escaping import restored, short, texts
 from memctl.storage.postgres.search import PostgresSearch
-from memctl.storage.postgres.transactions import Database, literal
+from memctl.storage.postgres.transactions import SNAPSHOT, Database, literal
 
 RECORDS_AT_ONCE = 500
 
@@ -38,11 +38,14 @@ class Beginning(NamedTuple):
 
     Args:
         header: what stands beside the records; `trash`: the names of the texts in the trash.
+        version: number of the last operation; `log_size`: bytes of all in the log.
         expires: whether any memory has expired.
         reflections: whether there are any.
     """
 
     header: bytes | None
+    version: int
+    log_size: int
     expires: bool
     reflections: bool
     trash: Sequence[str]
@@ -61,6 +64,8 @@ def beginning(user: str, now: datetime) -> str:
     """The columns of a `Beginning`."""
     given = {"user": literal(user), "now": literal(now.timestamp()), "trash": literal(TRASH)}
     columns = f"""(SELECT u.header FROM users u WHERE u.user_id = {{user}}),
+    (SELECT u.version FROM users u WHERE u.user_id = {{user}}),
+    (SELECT u.log_size FROM users u WHERE u.user_id = {{user}}),
     EXISTS (SELECT FROM entries e WHERE e.user_id = {{user}} AND e.record AND {_EXPIRED}),
     {_REFLECTIONS}, ARRAY({_IN_TRASH})"""
     return columns.format(**given)
@@ -75,6 +80,10 @@ class PostgresView:
     ids: IdMaker
     given: dict[str, str] = field(default_factory=dict)
     """The last id given out in each second, whatever became of its memory."""
+    last: dict[str, str | None] = field(default_factory=dict)
+    """The last id of each second that was looked up."""
+    new: set[str] = field(default_factory=set)
+    """The ids that this view has given out, which no memory has."""
     expected: dict[tuple[str, str], list[bytes]] = field(default_factory=dict)
     """The records that were looked up ahead, by column and value."""
     begun: Beginning | None = None
@@ -96,26 +105,28 @@ class PostgresView:
     # Memories
 
     def get(self, memory_id: str) -> Memory | None:
-        raws = self.expected.get(("memory_id", memory_id))
+        raws = [] if memory_id in self.new else self.expected.get(("memory_id", memory_id))
         if raws is not None:
             return document.decode_raw(raws[0]) if raws else None
         raw = self.raws([memory_id]).get(memory_id)
         return None if raw is None else document.decode_raw(raw)
 
     def expect(self, memories: Sequence[Memory]) -> None:
-        """Look all of them up at once: one after the other, each would take a round trip."""
+        """Look all of them up at once, in one round trip."""
+        ids = [m.memory_id for m in memories]
         wanted = {
-            "memory_id": [m.memory_id for m in memories],
+            "memory_id": ids,
             "text_hash": [codec.text_hash(m.content) for m in memories],
             "fact_key": [_key(m.category, m.key) for m in memories if m.key],
             "external_id": [short(m.external_id) for m in memories if m.external_id],
         }
-        for column, values in wanted.items():
-            self.expected.update({(column, value): [] for value in values})
-            sql = f"""SELECT e.{column}, m.raw FROM unnest($2::text[]) w (value)
-            JOIN entries e ON e.user_id = $1 AND e.record AND e.{column} = w.value
-            JOIN memories m ON m.user_id = e.user_id AND m.memory_id = e.ref ORDER BY {_ORDER.get(column, "e.n")}"""
-            rows = self.db.rows(sql, self.db.user, texts(dict.fromkeys(values))) if values else []
+        wanted = {column: [*dict.fromkeys(values)] for column, values in wanted.items() if values}
+        self.expected.update({(column, value): [] for column, values in wanted.items() for value in values})
+        lookups = [(_looking_up(column), (self.db.user, texts(values))) for column, values in wanted.items()]
+        with self.db.transaction(SNAPSHOT):
+            last, *found = self.db.several(self._last_of(ids), *lookups)
+        self._note_last(last)
+        for column, rows in zip(wanted, found, strict=True):
             for value, raw in rows:
                 self.expected[column, restored(value)].append(raw)
 
@@ -173,7 +184,7 @@ class PostgresView:
             """e.n IN (SELECT n FROM tags WHERE user_id = $1 AND tag = $2) AND e.status = 'active'
             AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
             *(short(tag), now.timestamp()),
-            order="e.pinned DESC, e.importance DESC, e.n",
+            order="e.pinned DESC, e.importance DESC, e.created, e.ref",
             limit=limit,
         )
 
@@ -258,24 +269,28 @@ class PostgresView:
         return [restored(name) for (name,) in self.db.rows(sql, self.db.user, ends)]
 
     def new_id(self, created: datetime) -> str:
-        drawn = self.ids(created, datetime.now(UTC))
-        return self._free(drawn, self._last_ids([drawn]))
+        return self._free([self.ids(created, datetime.now(UTC))])[0]
 
     def unused(self, memories: Sequence[Memory]) -> list[Memory]:
-        last = self._last_ids([memory.memory_id for memory in memories])
-        return [replace(memory, memory_id=self._free(memory.memory_id, last)) for memory in memories]
+        free = self._free([memory.memory_id for memory in memories])
+        return [replace(memory, memory_id=name) for memory, name in zip(memories, free, strict=True)]
 
-    def _free(self, drawn: str, last: dict[str, str | None]) -> str:
-        return records.free_id(drawn, last, self.given, lambda low, high: None, self._is_taken)
+    def _free(self, drawn: Sequence[str]) -> list[str]:
+        """These ids, or the next free ones."""
+        if unknown := [name for name in drawn if records.same_second(name)[0] not in self.last]:
+            sql, arguments = self._last_of(unknown)
+            self._note_last(self.db.rows(sql, *arguments))
+        free = [records.free_id(name, self.last, self.given, lambda low, high: None, self._is_taken) for name in drawn]
+        self.new.update(free)
+        return free
 
-    def _last_ids(self, drawn: Iterable[str]) -> dict[str, str | None]:
-        """The last id of each second of some ids."""
+    def _last_of(self, drawn: Iterable[str]) -> tuple[str, Sequence[str]]:
+        """The statement that gives the last id of each second of some ids, with its arguments."""
         seconds = dict(map(records.same_second, drawn))
-        sql = """SELECT w.low, (SELECT max(memory_id) FROM entries WHERE user_id = $1 AND memory_id <> ''
-            AND memory_id >= w.low AND memory_id < w.high AND length(memory_id) = length(w.low))
-        FROM unnest($2::text[], $3::text[]) w (low, high)"""
-        rows = self.db.rows(sql, self.db.user, texts(seconds), texts(seconds.values())) if seconds else []
-        return {low: None if last is None else restored(last) for low, last in rows}
+        return _LAST_IDS, (self.db.user, texts(seconds), texts(seconds.values()))
+
+    def _note_last(self, rows: Iterable[Sequence[str | None]]) -> None:
+        self.last.update({restored(low or ""): None if last is None else restored(last) for low, last in rows})
 
     def _is_taken(self, memory_id: str) -> bool:
         return memory_id in self.tombstones or trash.name_of(memory_id) in self._in_trash
@@ -380,6 +395,21 @@ class PostgresView:
             WHERE r.user_id = e.user_id AND r.record AND r.summary_ref = e.path)""",
             order="e.path",
         )
+
+
+_LAST_IDS = """SELECT w.low, (SELECT max(memory_id) FROM entries WHERE user_id = $1 AND memory_id <> ''
+    AND memory_id >= w.low AND memory_id < w.high AND length(memory_id) = length(w.low))
+FROM unnest($2::text[], $3::text[]) w (low, high)"""
+
+
+def _looking_up(column: str) -> str:
+    """The statement that gives the records with some values in a column, each with its value."""
+    if column == "memory_id":
+        return RAWS
+    return f"""SELECT w.value, (SELECT m.raw FROM memories m WHERE m.user_id = $1 AND m.memory_id = e.ref)
+    FROM unnest($2::text[]) w (value) CROSS JOIN LATERAL (SELECT * FROM entries e
+        WHERE e.user_id = $1 AND e.record AND e.{column} = w.value AND e.{column} <> '' OFFSET 0) e
+    ORDER BY {_ORDER.get(column, "e.n")}"""
 
 
 def _key(category: str, key: str) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
 from memctl.core.models import MEMORIES
-from memctl.storage.entries.scoring import MANY, OVERFETCH, choosing
+from memctl.storage.entries.scoring import LEAST_WORDS, MANY, OVERFETCH, choosing
 from memctl.storage.ports.search import Scored
 from memctl.storage.postgres import small
 from memctl.storage.postgres.conditions import Arguments, Where
-from memctl.storage.postgres.escaping import escaped, numbers, texts
-from memctl.storage.postgres.moment import ORIGIN, Moment, Row, by_key
+from memctl.storage.postgres.escaping import escaped, numbers, restored, texts
+from memctl.storage.postgres.moment import ORIGIN, TIES, Moment, Row, by_key
 from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 
@@ -32,7 +32,8 @@ class Counts:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._of: object = None
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._counts: dict[str, Sequence[int]] = {}
+        self._frequent: set[str] = set()
 
     def of(self, state: State, words: Iterable[str]) -> dict[str, int]:
         """In how many of all entries each term is."""
@@ -42,19 +43,42 @@ class Counts:
         """In how many passages of documents each term is."""
         return {word: counts[1] for word, counts in self._looked_up(state, words).items()}
 
-    def _looked_up(self, state: State, words: Iterable[str]) -> Mapping[str, tuple[int, int]]:
-        # What a transaction has written may be taken back: it is remembered no longer than that lasts.
-        of = (state.version, self._db.began if self._db.written else 0, self._db.written)
-        if self._of != of or len(self._counts) > KEPT:
-            self._of, self._counts = of, {}
+    def of_rare(self, state: State, words: Iterable[str]) -> dict[str, int]:
+        """As `of`; only of words that more than `MANY` entries have, no more than that is counted, if there are enough
+        others: counting a frequent word takes as long as scoring it."""
         wanted = [*dict.fromkeys(words)]
-        if missing := [word for word in wanted if word not in self._counts]:
+        if missing := [word for word in self._missing(state, wanted) if word not in self._frequent]:
+            rows = self._db.rows(_UP_TO_MANY, self._db.user, texts(missing))
+            counted = {restored(term): counts for term, *counts in rows}
+            self._counts |= {word: counts for word, counts in counted.items() if counts[0] <= MANY}
+            self._frequent |= counted.keys() - self._counts.keys()
+        known = {word: self._counts[word][0] for word in wanted if word in self._counts}
+        if sum(map(bool, known.values())) < min(LEAST_WORDS, len(wanted)):
+            return self.of(state, wanted)
+        return {word: known.get(word, MANY + 1) for word in wanted}
+
+    def _looked_up(self, state: State, words: Iterable[str]) -> Mapping[str, Sequence[int]]:
+        wanted = [*dict.fromkeys(words)]
+        if missing := self._missing(state, wanted):
             sql = """SELECT term, count(*), count(*) FILTER (WHERE part = 3) FROM postings
             WHERE user_id = $1 AND term = ANY($2::text[]) GROUP BY term"""
             rows = self._db.rows(sql, self._db.user, texts(missing))
-            counted = {term: (of_all, of_documents) for term, of_all, of_documents in rows}
+            counted = {term: counts for term, *counts in rows}
             self._counts |= {word: counted.get(escaped(word), (0, 0)) for word in missing}
         return {word: self._counts[word] for word in wanted}
+
+    def _missing(self, state: State, words: Iterable[str]) -> list[str]:
+        """The words that are still to be counted."""
+        # What a transaction has written may be taken back: it is remembered no longer than that lasts.
+        of = (state.version, self._db.began if self._db.written else 0, self._db.written)
+        if self._of != of or len(self._counts) > KEPT:
+            self._of, self._counts, self._frequent = of, {}, set()
+        return [word for word in words if word not in self._counts]
+
+
+_UP_TO_MANY = f"""SELECT w.term, c.* FROM unnest($2::text[]) w (term) CROSS JOIN LATERAL (
+    SELECT count(*), count(*) FILTER (WHERE part = 3)
+    FROM (SELECT part FROM postings WHERE user_id = $1 AND term = w.term LIMIT {MANY + 1}) p) c"""
 
 
 @dataclass(frozen=True)
@@ -191,17 +215,18 @@ def _within(where: Where) -> str:
 
 def _first(moment: Moment, argument: Arguments, scored: str, condition: str, limit: int) -> str:
     """The statement that gives the first of scored entries, which are in order, that pass a filter. No more rows of
-    `entries` are read than it takes."""
-    return f"""SELECT e.n, s.score, e.part, {moment.columns(argument)} FROM ({scored}) s
-        {by_key("entries", "e", "s.n")} {moment.join()} WHERE {condition}
-        ORDER BY s.score DESC, s.n LIMIT {limit}"""
+    `entries` are read than it takes, and those that share the last place; vectors are read of the first alone."""
+    return f"""SELECT e.n, e.score, e.part, {moment.columns(argument)} FROM (SELECT * FROM (
+            SELECT s.score, e.* FROM ({scored}) s {by_key("entries", "e", "s.n")} WHERE {condition}
+            ORDER BY s.score DESC FETCH FIRST {limit} ROWS WITH TIES) e
+        ORDER BY e.score DESC, {TIES} LIMIT {limit}) e {moment.join()}"""
 
 
 def _of_each_part(moment: Moment, question: Question, where: Where, limit: int) -> list[Row]:
     argument = Arguments(moment.db.user)
     sql = f"""SELECT e.n, e.score, e.part, {moment.columns(argument)} FROM (
-        SELECT e.n, s.score, e.part, e.user_id, {ORIGIN},
-            row_number() OVER (PARTITION BY e.part ORDER BY s.score DESC, e.n) AS place
+        SELECT e.n, s.score, e.part, e.user_id, {ORIGIN}, e.record, e.raw, e.line, e.memory_id, e.layer,
+            row_number() OVER (PARTITION BY e.part ORDER BY s.score DESC, {TIES}) AS place
         FROM ({_scored(question, argument)}) s JOIN entries e ON e.user_id = $1 AND e.n = s.n
-        WHERE {where.sql(argument)}) e {moment.join()} WHERE place <= {limit} ORDER BY score DESC, n"""
+        WHERE {where.sql(argument)}) e {moment.join()} WHERE place <= {limit}"""
     return moment.db.rows(sql, *argument.values)

@@ -38,7 +38,7 @@ def carried_out(
     raws = {memory.memory_id: change.raws.get(memory.memory_id) or document.raw_of(memory) for memory in change.puts}
     _check(view, raws, change.texts)
     header = _header(view, change)
-    before = _begin(db, [*raws, *change.removes], header)
+    before = _before(db, view, [*raws, *change.removes])
     _note(db, change, now, operations.record_steps(raws, before.raws, change.removes), header, before, log_limit)
     put_memories(db, raws)
     remove_memories(db, change.removes)
@@ -52,37 +52,32 @@ class _Before:
     """What there was before a change.
 
     Args:
-        number: of the operation; `log_size`: without it.
+        version: number of the last operation; `log_size`: bytes of all in the log.
         state: of what is derived.
         raws, entries: of the memories that the change is about.
     """
 
-    number: int
+    version: int
     log_size: int
     state: State
     raws: Mapping[str, bytes]
     entries: Mapping[Place, Known | None]
 
 
-def _begin(db: Database, ids: Sequence[str], header: Header | None) -> _Before:
-    """Note the user's new version, and read what there was before."""
+def _before(db: Database, view: PostgresView, ids: Sequence[str]) -> _Before:
+    """Read what there is; of what the view has read already, and of new ids, nothing is read again."""
     state = states.locked(db) if db.written else states.opened(db)  # which `state.locking` has read
     places = [(FILE_NAME, name) for name in ids]
-    version, raws, entries = db.several(
-        (_VERSION, (db.user, dumped(header[1]) if header else None)),
+    if view.begun and view.new.issuperset(ids):
+        return _Before(view.begun.version, view.begun.log_size, state, {}, dict.fromkeys(places))
+    ((version, log_size),), raws, entries = db.several(
+        ("SELECT version, log_size FROM users WHERE user_id = $1", (db.user,)),
         (RAWS, (db.user, texts(ids))),
         (derived.KNOWN, (db.user, *derived.arrays(places))),
     )
-    db.written += 1
-    number, size = version[0] if version else (0, 0)
-    known = derived.known_of(entries)
-    return _Before(
-        number, size, state, {restored(name): raw for name, raw in raws}, {place: known.get(place) for place in places}
-    )
-
-
-_VERSION = """UPDATE users SET version = version + 1, header = coalesce($2, header) WHERE user_id = $1
-RETURNING version, log_size"""
+    there = derived.known_of(entries)
+    known = {place: there.get(place) for place in places}
+    return _Before(version, log_size, state, {restored(name): raw for name, raw in raws}, known)
 
 
 def _check(view: PostgresView, raws: Mapping[str, bytes], edits: Sequence[TextEdit]) -> None:
@@ -151,8 +146,10 @@ def _note(
         header=header,
         undoes=change.undoes,
         redoes=change.redoes,
-        number=before.number,
+        number=before.version + 1,
     )
+    if header:
+        db.later("UPDATE users SET header = $2 WHERE user_id = $1", db.user, dumped(header[1]))
     log.write(db, operation, before.log_size, log_limit)
 
 
