@@ -102,8 +102,8 @@ class Decay:
         return replace(self.rules, policies=tuple(policies)) if policies else self.rules
 
     def uncounted_uses(self, memory_id: str) -> int:
-        """The number of answers that used a memory since `decay` last counted uses."""
-        new = uncounted(self._engine.view(), self._engine.storage.receipts)
+        """The number of answers that used a memory since `decay` last counted uses; 0 if they are unreadable."""
+        new = uncounted(self._engine.view(), self._engine.storage.receipts, strict=False)
         return sum(memory_id in receipt.used for receipt in new)
 
 
@@ -113,7 +113,7 @@ def counted_uses(view: View, receipts: Receipts, now: datetime) -> tuple[dict[st
     A receipt from the future was written while the clock was wrong: its uses count as of now.
     """
     before = view.read(COUNTED)
-    new = uncounted(view, receipts)
+    new = uncounted(view, receipts, strict=True)
     if not new:
         return {}, ()
     used: dict[str, Memory] = {}
@@ -125,13 +125,13 @@ def counted_uses(view: View, receipts: Receipts, now: datetime) -> tuple[dict[st
     return used, (TextEdit(COUNTED, before, counted(new[-1].receipt)),)
 
 
-def uncounted(view: View, receipts: Receipts) -> Sequence[Receipt]:
+def uncounted(view: View, receipts: Receipts, *, strict: bool) -> Sequence[Receipt]:
     """Receipts whose uses are not counted in `memory.json` yet.
 
     Raises:
-        StorageError: they are unreadable, which must not count as disuse.
+        StorageError: they are unreadable, and `strict`: it must not count as disuse.
     """
     last = last_counted(view.read(COUNTED))
-    written = list(receipts.read(strict=True))
+    written = list(receipts.read(strict=strict))
     position = next((at for at, receipt in enumerate(written) if receipt.receipt == last), -1)
     return written[position + 1 :]

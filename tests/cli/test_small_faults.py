@@ -181,9 +181,13 @@ def test_a_link_in_the_place_of_the_receipts(memctl: Memctl) -> None:
     before = target.read_bytes()
 
     name = memctl.ids()[0]
-    for command in (["inspect"], ["inspect", name], ["decay"], ["maintain"], ["query", "tea"]):
+    for command in (["inspect"], ["inspect", name], ["query", "tea"]):
         done = memctl(*command).done()
         assert "left out: .memctl/state/receipts.jsonl is not a regular file" in done.err, command
+    for command in (["decay"], ["maintain"]):  # without the uses, everything would look unused and fade
+        refused = memctl(*command)
+        assert refused.code != 0, command
+        assert "receipts.jsonl: it is not a regular file" in refused.out + refused.err, command
     assert target.read_bytes() == before
     assert "receipts.jsonl: must be a regular file" in memctl("doctor").out
 
