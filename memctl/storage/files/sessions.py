@@ -57,7 +57,7 @@ def load_if_exists(folder: UserFolder, session_id: str) -> Session | None:
     if data is None:
         return None
     own = folder.signer.verifies(kind(session_id), data)
-    return replace(parse(data, check_session_id(session_id), _shown(path)), own=own)
+    return replace(parse(data, check_session_id(session_id), f"sessions/{path.name}"), own=own)
 
 
 def kind(session_id: str) -> str:
@@ -155,10 +155,6 @@ def all_locked(folder: UserFolder, *, timeout: float) -> Iterator[None]:
 
 def _stripe(folder: UserFolder, number: int) -> Path:
     return folder.session_locks / f"sessions-{number:02d}"
-
-
-def _shown(path: Path) -> str:
-    return f"sessions/{path.name}"
 
 
 # Offloaded texts

@@ -11,8 +11,8 @@ from datetime import datetime
 
 import apsw
 
-from memctl.core import kinds as kinds
-from memctl.core.models import ACTIVE
+from memctl.core import kinds
+from memctl.core.models import ACTIVE, Memory
 from memctl.storage.entries import columns
 from memctl.storage.entries.rows import Row
 from memctl.storage.index import database as db
@@ -77,11 +77,12 @@ class Records:
             search.check_bytes(self.connection, raw, digest)
         return {ref: raw for ref, raw, _ in result}
 
-    def before(self, created: float | None, memory_id: str) -> str | None:
-        """The id of the last record of `memory.json`, in time order, before the given position."""
+    def before(self, memory: Memory) -> str | None:
+        """The id of the last record of `memory.json`, in time order, before a new one."""
         sql = """SELECT ref FROM entries INDEXED BY entries_created
         WHERE path = 'memory.json' AND (created, memory_id) < (?, ?) ORDER BY created DESC, memory_id DESC LIMIT 1"""
-        last = db.value(self.connection, sql, (columns.BEGINNING if created is None else created, memory_id))
+        created = memory.created_at.timestamp() if memory.created_at else columns.BEGINNING
+        last = db.value(self.connection, sql, (created, memory.memory_id))
         return None if last is None else str(last)
 
     def by_text(self, text_hash: str) -> list[Row]:
@@ -112,8 +113,8 @@ class Records:
         return search.entries(
             self.connection,
             f"""kind NOT IN ({_NO_PROFILE}) AND status = 'active' AND confidence >= ?
-            AND problem = '' AND +path = 'memory.json'
-            AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
+            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?)
+            AND (ends IS NULL OR ends > ?)""",
             *(least, now.timestamp(), now.timestamp(), limit),
             order=f"(kind = '{kinds.PREFERENCE}' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
         )
@@ -122,8 +123,7 @@ class Records:
         """Active pinned records, most important first; pinned ones do not expire."""
         return search.entries(
             self.connection,
-            """pinned = 1 AND status = 'active' AND problem = '' AND +path = 'memory.json'
-            AND (ends IS NULL OR ends > ?)""",
+            """pinned = 1 AND status = 'active' AND +path = 'memory.json' AND (ends IS NULL OR ends > ?)""",
             *(now.timestamp(), limit),
             order="importance DESC, ref LIMIT ?",
         )
@@ -132,7 +132,7 @@ class Records:
         """Active records with a tag, most important first."""
         return search.entries(
             self.connection,
-            """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active' AND problem = ''
+            """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active'
             AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(tag, now.timestamp(), now.timestamp(), limit),
             order="pinned DESC, importance DESC, created, ref LIMIT ?",
@@ -247,7 +247,7 @@ class Records:
     def _counted(self, what: str, condition: str) -> dict[str, int]:
         """The number of records with each value, most frequent first; records without a value do not count."""
         sql = f"""SELECT {what}, count(*) FROM entries
-        WHERE path = 'memory.json' AND problem = '' AND {condition} GROUP BY 1 ORDER BY 2 DESC, 1"""
+        WHERE path = 'memory.json' AND {condition} GROUP BY 1 ORDER BY 2 DESC, 1"""
         return {str(value): number for value, number in db.rows(self.connection, sql) if value}
 
 

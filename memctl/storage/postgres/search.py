@@ -16,7 +16,7 @@ from memctl.storage.ports.search import SORTED, Match, Neighbours, Origin, Score
 from memctl.storage.postgres import nearest, words
 from memctl.storage.postgres import state as states
 from memctl.storage.postgres.conditions import Arguments, Where
-from memctl.storage.postgres.derived import FOUND, row_of
+from memctl.storage.postgres.derived import ROW, row_of
 from memctl.storage.postgres.escaping import numbers, restored, texts
 from memctl.storage.postgres.moment import Moment
 from memctl.storage.postgres.state import State
@@ -54,7 +54,7 @@ class PostgresSearch:
     # Looking up
 
     def _rows(self, condition: str, *arguments: Any, order: str = "e.n") -> list[Row]:
-        sql = f"SELECT {FOUND} FROM entries e WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
+        sql = f"SELECT {ROW} FROM entries e WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
         return [row_of(values) for values in self._db.rows(sql, self._db.user, *arguments)]
 
     def matches(self, keys: Sequence[int]) -> list[Row]:
