@@ -188,7 +188,7 @@ class SqliteIndex:
     @property
     def records(self) -> Records:
         """The records of `memory.json`, to look them up."""
-        return Records(self.connection)
+        return Records(self)
 
     # Passages of documents
 
