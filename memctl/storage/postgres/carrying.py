@@ -54,7 +54,6 @@ class CarriedRows:
     """The data of a user; call its methods within one transaction."""
 
     db: Database
-    left_out: Sequence[str] = ()
 
     def files(self) -> Iterator[File]:
         """Every file, `memory.json` first."""

@@ -23,6 +23,9 @@ from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import SNAPSHOT, Database
 from memctl.storage.postgres.words import Counts
 
+_SAMPLE = 50
+"""Messages by which the size of all is estimated."""
+
 _SORT_COLUMNS = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
 
 
@@ -109,10 +112,10 @@ class PostgresSearch:
         sql = "SELECT path, count(*) FROM entries WHERE user_id = $1 AND part = 3 GROUP BY path ORDER BY path"
         return {restored(path): count for path, count in self._db.rows(sql, self._db.user)}
 
-    def mean_message_size(self, most: int, sample: int = 50) -> int:
+    def mean_message_size(self, most: int) -> int:
         if not self.has(MESSAGES):
             return 0
-        sampled = self._rows("e.part = 2", order=f"e.ref LIMIT {sample}")
+        sampled = self._rows("e.part = 2", order=f"e.ref LIMIT {_SAMPLE}")
         contents = [str(json.loads(each.raw)["text"]) for each in sampled]
         return sum(min(most, len(text.encode("utf-8", "replace"))) for text in contents) // max(1, len(contents))
 
