@@ -32,8 +32,9 @@ from hypothesis.internal.constants_ast import Constants
 import memctl
 from memctl import MemoryStore, background, open_store
 from memctl.core.formats import document
+from memctl.storage import embedding
 from memctl.storage.files import signing
-from memctl.storage.folder import embedding, sync
+from memctl.storage.folder import sync
 from memctl.storage.index import database as db
 from memctl.storage.index.sqlite import SqliteIndex
 

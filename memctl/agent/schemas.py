@@ -27,7 +27,6 @@ class Tool:
     required: tuple[str, ...] = ()
     read_only: bool = False
     destructive: bool = False
-    idempotent: bool = False
     core: bool = False
 
     @property

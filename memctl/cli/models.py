@@ -97,7 +97,8 @@ def _others(known: set[str], models: Path) -> list[Row]:
 def _installed(model: str, models: Path, is_reranker: bool) -> bool:
     from memctl.providers import fastembed, rerank_fastembed
 
-    return rerank_fastembed.installed(model, models) if is_reranker else fastembed.installed(model, models)
+    family = rerank_fastembed.FAMILY if is_reranker else fastembed.FAMILY
+    return family.installed(model, models)
 
 
 def install(

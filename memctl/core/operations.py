@@ -53,7 +53,6 @@ class Operation:
     header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     undoes: str = ""
     erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-    phase: str = INTENT
     lines: tuple[LogLine, ...] = ()
     redoes: str = ""
     number: int = 0
@@ -90,7 +89,7 @@ def to_json(operation: Operation, path_of: Callable[[str], str]) -> dict[str, An
     """
     return {
         "op": operation.op,
-        "phase": operation.phase,
+        "phase": INTENT,
         **({"n": operation.number, "place": operation.place} if operation.number else {}),
         "at": operation.at,
         "command": operation.command,

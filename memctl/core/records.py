@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from memctl.core import kinds
@@ -94,6 +94,14 @@ def free_id(
         free = next_id(free)
     last[low] = given[low] = free
     return free
+
+
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def order_key(memory: Memory) -> tuple[datetime, str]:
+    """The sort key of records: time, then id; a record without a date comes first."""
+    return (memory.created_at or BEGINNING, memory.memory_id)
 
 
 def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str]) -> Memory:

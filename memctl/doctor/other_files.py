@@ -76,7 +76,7 @@ def _without_record(view: FolderView) -> Iterator[Problem]:
         else:
             yield Problem(orphan.path, "is a reflection that no record refers to", 0, "create its record", codes.ORPHAN)
     linked = renamed.relinks(view)
-    for unreferred in view.index.records.unreferred():
+    for unreferred in view.unreferred():
         name = unreferred.memory_id
         if name in linked:
             message = f"names {name}, which does not refer to it"
@@ -91,7 +91,7 @@ def _without_record(view: FolderView) -> Iterator[Problem]:
 
 def _emptied(view: FolderView) -> Iterator[Problem]:
     """Reflections that records refer to and that have no text any more."""
-    for row in view.index.records.referred():
+    for row in view.referred():
         if not reflections.parse(row.raw, row.path).body.strip():
             owners = " and ".join(sorted(view.referring(row.path)))
             message = f"is empty, but is the reflection of {owners}: restore its text, or delete the file"

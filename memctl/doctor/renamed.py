@@ -10,7 +10,7 @@ def relinks(view: FolderView) -> dict[str, str]:
     """Maps records whose reflection is missing to the one file whose front matter has their id: it was renamed, or
     written by hand."""
     named: dict[str, list[str]] = {}
-    for row in view.index.records.unreferred():
+    for row in view.unreferred():
         named.setdefault(row.memory_id, []).append(row.path)
     return {name: paths[0] for name, paths in named.items() if len(paths) == 1 and not has_reflection(view, name)}
 

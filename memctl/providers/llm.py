@@ -43,16 +43,13 @@ class OpenAILLM:
         base_url: the address before `/chat/completions`, such as `http://localhost:11434/v1`.
         api_key: empty if the server needs none.
         timeout: seconds for one call of `complete`, including retries and the repair of an answer.
-        temperature: 0 for the likeliest answer; not sent to a server that rejects it.
 
     Raises:
         ProviderError: the address or the key is invalid.
     """
 
-    def __init__(
-        self, model: str, *, base_url: str, api_key: str, timeout: float = 60.0, temperature: float = 0.0
-    ) -> None:
-        self.name, self._model, self._temperature = f"openai:{model}", model, temperature
+    def __init__(self, model: str, *, base_url: str, api_key: str, timeout: float = 60.0) -> None:
+        self.name, self._model = f"openai:{model}", model
         self._endpoint = http.Endpoint(API, base_url, api_key, model, timeout)
         self._rejected: set[str] = set()  # parameters that this server rejects
 
@@ -97,7 +94,7 @@ class OpenAILLM:
 
     def _text(self, client: httpx.Client, messages: list[Message], deadline: float, *, as_json: bool = False) -> str:
         """The answer's text. If the server rejects optional parameters, asks again without them."""
-        wanted = ({"response_format": {"type": "json_object"}} if as_json else {}) | {"temperature": self._temperature}
+        wanted = ({"response_format": {"type": "json_object"}} if as_json else {}) | {"temperature": 0.0}
         dropped: set[str] = set()
         while True:
             options = {name: value for name, value in wanted.items() if name not in self._rejected | dropped}

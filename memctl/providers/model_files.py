@@ -12,17 +12,16 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from memctl import distribution
 from memctl.errors import ProviderError, StorageError, UsageError, argument
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
-"""The ONNX files looked for in a local folder, in this order, unless the caller names one."""
+"""The ONNX files looked for in a local folder, in this order."""
 
 PREFIX = "fastembed:"
 
@@ -62,17 +61,89 @@ def fastembed_class(module: str, name: str) -> Any:
         raise ProviderError(f"fastembed cannot be imported: {error}", hint=distribution.REINSTALL) from error
 
 
-@dataclass(frozen=True)
-class Family:
-    """One of fastembed's kinds of models.
+class LocalModel:
+    """A model of fastembed's or in a local folder, loaded at its first use, which imports fastembed.
 
     Args:
-        load: imports fastembed and returns its class for these models.
-        verify: loads and tries an installed model and returns its folder; raises ProviderError if it does not work.
+        model: a name from fastembed's list, or a folder (starts with `/`, `.` or `~`).
+        cache_dir: where `model install` puts models; unused for a local folder.
+
+    Raises:
+        ProviderError: the model is not installed, or a file is missing or has another size than when installed.
     """
 
-    load: Callable[[], Any]
-    verify: Callable[[str, Path], Path]
+    runs_in: ClassVar[tuple[str, str]]
+    """The module and the class of fastembed that run the model."""
+
+    options: ClassVar[object]
+    """What else affects the results of a local model."""
+
+    has_vectors: ClassVar[bool] = True
+
+    def __init__(self, model: str, *, cache_dir: Path) -> None:
+        self.name, self._is_local = f"{PREFIX}{model}", is_folder(model)
+        self._files = (
+            local_files(model, self.options, vectors=self.has_vectors)
+            if self._is_local
+            else installed_files(model, cache_dir)
+        )
+        self.folder = self._files.folder
+        self._loaded: Any = None
+
+    def verify(self) -> None:
+        """Load and try the model. Raises ProviderError if it does not work."""
+        raise NotImplementedError
+
+    def _registration(self) -> dict[str, Any]:
+        """The settings with which fastembed runs a local folder."""
+        return {}
+
+    def _model(self) -> Any:
+        with LOADING:
+            if self._loaded is None:
+                self._loaded = self._load(fastembed_class(*self.runs_in))
+            return self._loaded
+
+    def _load(self, fastembed: Any) -> Any:
+        """Load from the known folder, so that fastembed does not search or download."""
+        folder, key = str(self.folder), self._files.key
+        try:
+            # A local folder is registered once: fastembed rejects a known name.
+            if self._is_local and not any(offer["model"] == key for offer in fastembed.list_supported_models()):
+                from fastembed.common.model_description import ModelSource
+
+                source = ModelSource(hf=key)
+                fastembed.add_custom_model(
+                    key, sources=source, model_file=self._files.model_file, **self._registration()
+                )
+            return fastembed(key, cache_dir=folder, specific_model_path=folder, local_files_only=True)
+        except Exception as error:  # tokenizers and onnxruntime raise bare Exception
+            raise broken(self.name, str(error)) from error
+
+
+@dataclass(frozen=True)
+class Family:
+    """One of fastembed's kinds of models."""
+
+    model: type[LocalModel]
+
+    def load(self) -> Any:
+        """Import fastembed; returns its class for these models."""
+        return fastembed_class(*self.model.runs_in)
+
+    def installed(self, model: str, cache_dir: Path) -> bool:
+        """Whether the files of a model or local folder exist, by names and sizes only."""
+        try:
+            self.model(model, cache_dir=cache_dir)
+        except ProviderError:
+            return False
+        return True
+
+    def verify(self, model: str, cache_dir: Path) -> Path:
+        """The folder of an installed model that works; raises ProviderError if it does not."""
+        made = self.model(model, cache_dir=cache_dir)
+        made.verify()
+        return made.folder
 
     def offers(self) -> list[dict[str, Any]]:
         """fastembed's own list, without the registered local folders."""
@@ -166,7 +237,7 @@ def broken(name: str, reason: str) -> ProviderError:
     return ProviderError(f"model {name} does not work: {' '.join(reason.split())[:300]}", hint=hint)
 
 
-def local_files(model: str, model_file: str, options: object, *, vectors: bool = True) -> Files:
+def local_files(model: str, options: object, *, vectors: bool) -> Files:
     """The files of a local folder.
 
     Args:
@@ -178,8 +249,7 @@ def local_files(model: str, model_file: str, options: object, *, vectors: bool =
     path. A copy with new times is therefore embedded again, but vectors of different models are never compared.
     """
     name, folder = f"fastembed:{model}", Path(model).expanduser().resolve()
-    wanted = (model_file,) if model_file else MODEL_FILES
-    network = next((file for file in wanted if (folder / file).is_file()), wanted[0])
+    network = next((file for file in MODEL_FILES if (folder / file).is_file()), MODEL_FILES[0])
     missing = [file for file in (network, *_NEEDED) if not (folder / file).is_file()]
     if missing:
         raise broken(name, f"{folder} has no {', '.join(missing)}")

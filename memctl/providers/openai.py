@@ -30,8 +30,6 @@ class OpenAIEmbedder:
         base_url: the address before `/embeddings`, such as `http://localhost:11434/v1`.
         api_key: empty if the server needs none.
         timeout: seconds for one request of up to `batch` texts, including retries.
-        dimensions: the vectors' length to request; None for the model's default.
-        lexical_weight: the weight of full text when a search combines it with these vectors, 0 to 1.
 
     Raises:
         ProviderError: the address or the key is invalid.
@@ -39,23 +37,13 @@ class OpenAIEmbedder:
 
     slow = True
     languages: frozenset[str] = frozenset()  # unknown
+    lexical_weight = 0.4
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str,
-        api_key: str,
-        timeout: float = 10.0,
-        dimensions: int | None = None,
-        batch: int = 64,
-        lexical_weight: float = 0.4,
-    ) -> None:
+    def __init__(self, model: str, *, base_url: str, api_key: str, timeout: float = 10.0, batch: int = 64) -> None:
         self._endpoint = http.Endpoint(API, base_url, api_key, model, timeout)
-        self.name, self.identity = f"openai:{model}", f"openai:{self._endpoint.base_url}:{model}:{dimensions or ''}"
-        self.lexical_weight = lexical_weight
+        self.name, self.identity = f"openai:{model}", f"openai:{self._endpoint.base_url}:{model}:"
         self._model, self._batch = model, batch
-        self._options, self._length = {"dimensions": dimensions} if dimensions else {}, dimensions
+        self._length = 0
 
     def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
         """Vectors of memories, all of one length; only the first `MAX_CHARACTERS` of a text are sent.
@@ -76,7 +64,7 @@ class OpenAIEmbedder:
 
     def _vectors(self, client: httpx.Client, texts: list[str]) -> list[Sequence[float]]:
         """The vectors of one batch, in its order."""
-        content = self._endpoint.post(client, {"model": self._model, "input": texts, **self._options})
+        content = self._endpoint.post(client, {"model": self._model, "input": texts})
         try:
             vectors = _read(content, len(texts))
             length = self._length or len(vectors[0])

@@ -26,10 +26,9 @@ from memctl.errors import (
 )
 from memctl.store import MemoryStore
 from memctl.web import guard, moments, undoing
+from memctl.web.cache import Cache
 from memctl.web.checks import Checks
-from memctl.web.digests import Digests
 from memctl.web.guard import Door, Keys, Refusal
-from memctl.web.moments import Pasts
 from memctl.web.pool import Pool
 from memctl.web.rendering import STATIC, rendered
 from memctl.web.requests import Action, Done, Page, PageRequest, Shown, address
@@ -54,8 +53,8 @@ class Site:
     port: int
     user: str
     read_only: bool = False
-    pasts: Pasts = field(default_factory=Pasts)
-    digests: Digests = field(default_factory=Digests)
+    pasts: Cache = field(default_factory=lambda: Cache(2))  # each holds every record
+    digests: Cache = field(default_factory=lambda: Cache(32))
 
     def page_request(self, http: Request, store: MemoryStore) -> PageRequest:
         """The request as pages take it."""
@@ -83,7 +82,7 @@ def application(site: Site) -> App:
     ]
     handlers: dict[Any, Any] = {404: lambda http, problem: _problem(site, 404, "There is no such page.")}
     starlette = Starlette(routes=routes, exception_handlers=handlers)
-    return Door(starlette, site.keys, site.port, lambda status, reason: _bare(status, reason))
+    return Door(starlette, site.keys, site.port, _bare)
 
 
 def _bare(status: int, reason: str) -> str:
@@ -153,7 +152,8 @@ def _shown(
         "user": site.user, "navigation": NAVIGATION, "active": name, "moment": request.moment, "now": request.now,
         "stamp": request.seen, "token": site.keys.form, "writable": not (site.read_only or request.moment.past),
         "read_only": site.read_only, "params": _params(http), "here": _here(http),
-        "present": _here(http, "as_of"), "url": _linker(request),
+        "present": _here(http, "as_of"),
+        "url": lambda path, **params: address(path, **{**params, "as_of": request.moment.text}),
         "notes": _notes(request.store),
         "undo": undoing.offered(request), "notice": request.one("said"), "commands": (),
     }  # fmt: skip
@@ -171,11 +171,6 @@ def _params(http: Request) -> list[tuple[str, str]]:
 
 
 _OUTCOME = ("done", "said")
-
-
-def _linker(request: PageRequest) -> Callable[..., str]:
-    """Makes addresses that stay at the moment that is looked at."""
-    return lambda path, **params: address(path, **{**params, "as_of": request.moment.text})
 
 
 def _notes(store: MemoryStore) -> list[str]:

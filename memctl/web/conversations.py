@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from memctl.conversations.service import Learned
 from memctl.core.kept import KeptMessage
 from memctl.core.models import Memory
 from memctl.errors import NotFoundError
-from memctl.storage.ports.messages import Run
 from memctl.web.requests import Done, Page, PageRequest, address, command
 
 RUNS, MESSAGES = 50, 100
@@ -21,7 +19,8 @@ RUNS, MESSAGES = 50, 100
 def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the list of runs, the newest first."""
     session, until = request.one("session"), request.until
-    runs = [run for run in request.store.conversations.runs(session) if _begun(run, until)][::-1]
+    known = request.store.conversations.runs(session)
+    runs = [run for run in known if until is None or run.first is None or run.first <= until][::-1]
     offset = request.number("offset", 0, 10**7)
     windows = [] if request.moment.past or session else request.store.sessions.all()
     shown = runs[offset : offset + RUNS]
@@ -31,10 +30,6 @@ def values(request: PageRequest) -> Mapping[str, Any]:
         "session": session, "windows": windows, "messages": sum(run.messages for run in runs),
         "commands": (command("transcripts"),),
     }  # fmt: skip
-
-
-def _begun(run: Run, until: datetime | None) -> bool:
-    return until is None or run.first is None or run.first <= until
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from memctl.core.formats import knowledge
 from memctl.documents.service import Document
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.web import moments
-from memctl.web.editing import LARGEST
-from memctl.web.reflecting import made_of
 from memctl.web.requests import Action, Done, Form, Page, PageRequest, Shown, command
+from memctl.web.texts import LARGEST, editor, made_of
 
-MARKDOWN = (".md", ".markdown")
+SAVE = "save-document"
 
 
 def values(request: PageRequest) -> Mapping[str, Any]:
@@ -33,7 +32,7 @@ def one(request: PageRequest) -> Mapping[str, Any]:
     path = knowledge.FOLDER + request.path["name"]
     text = _text(request, path)
     return {
-        "path": path, "text": text, "rendered": path.lower().endswith(MARKDOWN) and not request.one("plain"),
+        "path": path, "text": text, "rendered": path.lower().endswith(knowledge.MARKDOWN) and not request.one("plain"),
         "made": made_of(text), "editable": len(text) <= LARGEST,
         "commands": (command("knowledge", "show", path.removeprefix(knowledge.FOLDER)),),
     }  # fmt: skip
@@ -60,14 +59,7 @@ def edit(request: PageRequest) -> Mapping[str, Any]:
     text = _text(request, path)
     if len(text) > LARGEST:
         raise UsageError("This document is too large for a field of a page.", hint="Open its file in your editor.")
-    return _editor(path, text, text)
-
-
-def _editor(path: str, text: str, present: str, problem: str = "", secret: bool = False) -> Mapping[str, Any]:
-    return {
-        "title_of": path, "where": f"/{path}", "text": text, "made": made_of(present), "present": present,
-        "problem": problem, "secret": secret, "action": "save-document",
-    }  # fmt: skip
+    return editor(SAVE, path, text, text)
 
 
 def _save(request: PageRequest, form: Form) -> Done | Shown:
@@ -76,7 +68,7 @@ def _save(request: PageRequest, form: Form) -> Done | Shown:
     present = request.store.documents.show(path).text
     if made_of(present) != form.get("made"):
         problem = "This document was changed since you began. Nothing was saved: look at both."
-        return Shown("editor.html", _editor(path, text, present, problem))
+        return Shown("editor.html", editor(SAVE, path, text, present, problem))
     if text == present:
         return Done(f"/{path}", "Nothing was changed.")
     secret = bool(form.get("allow_secret"))
@@ -85,7 +77,8 @@ def _save(request: PageRequest, form: Form) -> Done | Shown:
     except RefusedError as refused:
         if "secret" not in refused.hint:
             raise
-        return Shown("editor.html", _editor(path, text, present, f"{refused.message}. {refused.hint}", True), 422)
+        problem = f"{refused.message}. {refused.hint}"
+        return Shown("editor.html", editor(SAVE, path, text, present, problem, secret=True), 422)
     return Done(f"/{path}")
 
 
@@ -103,4 +96,4 @@ PAGES = (
     Page("/edit-document/{name:path}", "editor.html", edit, "Documents", present=True),
     Page("/knowledge/{name:path}", "document.html", one, "Documents"),
 )
-ACTIONS = (Action("save-document", _save), Action("remove-document", _remove))
+ACTIONS = (Action(SAVE, _save), Action("remove-document", _remove))

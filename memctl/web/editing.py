@@ -13,15 +13,13 @@ from memctl.history import differences
 from memctl.memories import edits
 from memctl.web.changing import version
 from memctl.web.requests import Action, Done, Form, Page, PageRequest, Shown, address, command, memory_path
+from memctl.web.texts import LARGEST
 
 FIELDS = (
     "content", "kind", "category", "subcategory", "tags", "key", "value", "importance", "confidence", "occurred_at",
     "expires_at",
 )  # fmt: skip
 FLAGS = ("pinned", "needs_revision")
-
-LARGEST = 200_000
-"""Characters of a text that a field of a page takes."""
 
 
 def values(request: PageRequest) -> Mapping[str, Any]:

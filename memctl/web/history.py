@@ -34,48 +34,27 @@ class Row:
     depth: int
 
 
-@dataclass(frozen=True)
-class Listed:
-    """The newest operations.
-
-    Args:
-        further: whether there are older ones.
-        undo, redo: the operations that these would revert; empty where there is none.
-        redo_of: the command that `redo` would do again.
-        trimmed: whether older ones were removed from the log.
-    """
-
-    rows: Sequence[Row]
-    further: bool
-    undo: str
-    redo: str
-    redo_of: str
-    trimmed: bool
-
-
 def values(request: PageRequest) -> Mapping[str, Any]:
     """The values of the list, the newest first."""
     wanted = request.number("show", LISTED, MOST)
-    listed = request.digest(lambda: _listed(request, wanted), "history", wanted)
     return {
-        "rows": listed.rows, "further": listed.further, "wanted": wanted,
-        "first_undo": listed.undo, "first_redo": listed.redo, "redo_of": listed.redo_of,
-        "trimmed": listed.trimmed, "commits": _commits(request.store),
-        "commands": ("memctl log",),
+        **request.digest(lambda: _listed(request, wanted), "history", wanted),
+        "wanted": wanted, "commits": _commits(request.store), "commands": ("memctl log",),
     }  # fmt: skip
 
 
-def _listed(request: PageRequest, wanted: int) -> Listed:
+def _listed(request: PageRequest, wanted: int) -> Mapping[str, Any]:
+    """The newest operations, whether there are older ones, or were, and what `undo` and `redo` would revert."""
     operations = request.operations(wanted + 1)
     known = stacks.stacks(operations, MAINTENANCE)
-    return Listed(
-        _rows(operations[-wanted:], known),
-        len(operations) > wanted,
-        known.done[-1].operation.op if known.done else "",
-        known.undone[-1].operation.op if known.undone else "",
-        known.undone[-1].origin.command if known.undone else "",
-        request.store.engine.storage.operations_trimmed,
-    )
+    return {
+        "rows": _rows(operations[-wanted:], known),
+        "further": len(operations) > wanted,
+        "first_undo": known.done[-1].operation.op if known.done else "",
+        "first_redo": known.undone[-1].operation.op if known.undone else "",
+        "redo_of": known.undone[-1].origin.command if known.undone else "",
+        "trimmed": request.store.engine.storage.operations_trimmed,
+    }
 
 
 def _rows(operations: Sequence[Operation], known: Stacks) -> list[Row]:

@@ -33,6 +33,7 @@ COMPARED = 50_000
 """Characters of a text that is compared with messages and other memories; more would take seconds."""
 
 HIDDEN = {"memory_id", "content", "layer"}
+"""Fields that are not listed: the page begins with them."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,14 @@ def values(request: PageRequest) -> Mapping[str, Any]:
         return _gone(request, memory_id)
     store = request.store
     reflection, problem = store.engine.readable_reflection(memory)
-    touched = [] if request.moment.past else _fading(request, memory)
+    fields = [(name, value) for name, value in codec.encode(memory).items() if name not in HIDDEN]
     return {
-        "memory": memory, "gone": None, "note": note, "fields": _fields(memory), "COMPARED": COMPARED,
+        "memory": memory, "gone": None, "note": note, "fields": fields, "COMPARED": COMPARED,
         "version": version(store, memory.memory_id), "reflection": reflection, "problem": problem,
         "messages": _messages(request, memory), "sources": _sources(request, memory),
         "used_by": _used_by(request, memory), "line": _line(request, memory),
         "rivals": store.conflicts.against(memory, now=request.now) if _compared(request, memory) else (),
-        "fading": touched[0] if touched else None, "receipts": _receipts(request, memory),
+        "fading": _fading(request, memory), "receipts": _receipts(request, memory),
         "whole": bool(request.one("whole")),
         "commands": (_command(memory, request.moment.text),),
     }  # fmt: skip
@@ -114,11 +115,6 @@ def _gone(request: PageRequest, memory_id: str) -> Mapping[str, Any]:
     return {"gone": trashed, "memory": trashed.memory, "commands": (command("restore", trashed_id),)}
 
 
-def _fields(memory: Memory) -> list[tuple[str, Any]]:
-    """Every field as the file has it, but for those the page begins with."""
-    return [(name, value) for name, value in codec.encode(memory).items() if name not in HIDDEN]
-
-
 def _messages(request: PageRequest, memory: Memory) -> list[KeptMessage]:
     """The messages from which it was learned, and others of the user's that say the same."""
     store = request.store
@@ -150,11 +146,10 @@ def _used_by(request: PageRequest, memory: Memory) -> list[Memory]:
 
 def _line(request: PageRequest, memory: Memory) -> list[Value]:
     """The values of the fact over time, the newest first; alone where it has no other."""
-    return [_value(each) for each in request.store.engine.lineage(memory)]
-
-
-def _value(memory: Memory) -> Value:
-    return Value(memory, memory.valid_from or memory.when, memory.valid_to or memory.archived_at)
+    return [
+        Value(each, each.valid_from or each.when, each.valid_to or each.archived_at)
+        for each in request.store.engine.lineage(memory)
+    ]
 
 
 @dataclass(frozen=True)
@@ -166,14 +161,14 @@ class Fading:
     days: int
 
 
-def _fading(request: PageRequest, memory: Memory) -> list[Fading]:
-    """Empty for what never fades."""
+def _fading(request: PageRequest, memory: Memory) -> Fading | None:
+    """None for what never fades, and for the past."""
     rules = request.store.decay.rules
-    if not policies.may_fade(memory, rules.policies):
-        return []
+    if request.moment.past or not policies.may_fade(memory, rules.policies):
+        return None
     forecast = policies.forecast(memory, request.now, rules)
     days = overview.curve_days(forecast, request.now)
-    return [Fading(forecast, policies.curve(memory, request.now, rules, days, overview.CURVE_POINTS), days)]
+    return Fading(forecast, policies.curve(memory, request.now, rules, days, overview.CURVE_POINTS), days)
 
 
 def _receipts(request: PageRequest, memory: Memory) -> list[Receipt]:
@@ -189,19 +184,15 @@ def _receipts(request: PageRequest, memory: Memory) -> list[Receipt]:
 def history(request: PageRequest) -> Mapping[str, Any]:
     """The values of the piece that tells what was done to a memory, the newest first."""
     memory_id = request.store.engine.findable(request.path["memory_id"])
-    steps = request.digest(lambda: _steps(request.store, memory_id), "history of", memory_id)
+    operations = request.store.history.operations
+    steps = request.digest(lambda: [*_steps(operations(memory_id), memory_id)][::-1], "history of", memory_id)
     memory = request.store.engine.view().get(memory_id)
     logged = any(step.verb == LEARNED for step in steps)
     written = memory.created_at if memory and not logged else None  # before the log of this machine begins
     return {"steps": steps, "written": written, "memory_id": memory_id}
 
 
-def _steps(store: MemoryStore, memory_id: str) -> list[Step]:
-    """The newest first."""
-    return [*_changes(store.history.operations(memory_id), memory_id)][::-1]
-
-
-def _changes(operations: Sequence[Operation], memory_id: str) -> Iterator[Step]:
+def _steps(operations: Sequence[Operation], memory_id: str) -> Iterator[Step]:
     for operation in operations:
         step = next(each for each in operation.records if each.memory_id == memory_id)
         before, after = (text.encode() if text is not None else None for text in (step.before, step.after))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from threading import Lock
 
 from memctl.core import times
 from memctl.core.formats import document
@@ -15,9 +13,6 @@ from memctl.core.selection import Page, Selection
 from memctl.errors import NotFoundError, UsageError
 from memctl.history.states import Past
 from memctl.store import MemoryStore
-
-KEPT = 2
-"""How many past states are kept: each holds every record."""
 
 
 @dataclass(frozen=True)
@@ -53,30 +48,12 @@ def read(text: str, now: datetime) -> Moment:
         return Moment(text)
 
 
-class Pasts:
-    """Past states of the memories, as the log and git tell them. The first look at one takes long; it is kept then."""
+def state(store: MemoryStore, moment: Moment) -> Past | None:
+    """The memories of a moment; None where neither log nor git knows what was then, and only the records tell.
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], Past | None] = OrderedDict()
-        self._lock = Lock()
-
-    def at(self, store: MemoryStore, moment: Moment, stamp: str) -> Past | None:
-        """The memories of a moment; None where neither log nor git knows what was then, and only the records tell.
-
-        Raises:
-            UsageError, NotFoundError: there is no such operation or revision.
-        """
-        key = (stamp, moment.text)
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = _past(store, moment)
-            self._kept.move_to_end(key)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return self._kept[key]
-
-
-def _past(store: MemoryStore, moment: Moment) -> Past | None:
+    Raises:
+        UsageError, NotFoundError: there is no such operation or revision.
+    """
     try:
         past = store.history.past(moment.text)
     except NotFoundError:

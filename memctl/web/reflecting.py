@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memctl.core.formats import codec, reflections
+from memctl.core.formats import reflections
 from memctl.core.models import Memory, Reflection
 from memctl.errors import ConflictError, MemctlError, NotFoundError, RefusedError
 from memctl.store import MemoryStore
 from memctl.web import moments
 from memctl.web.changing import named, version
 from memctl.web.requests import Action, Done, Form, Page, PageRequest, Shown, back, command
+from memctl.web.texts import editor, made_of
 
 LISTED = 60
+
+SAVE = "save-reflection"
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,15 @@ def values(request: PageRequest) -> Mapping[str, Any]:
     paths = [name for name in names if reflections.is_reference(name)]
     offset = request.number("offset", 0, 10**7)
     listed = [each for path in paths[offset : offset + LISTED] if (each := _listed(request, path))]
-    stale = {each.path: each.why for each in (() if request.moment.past else request.check("stale").value or ())}
     return {
-        "listed_reflections": listed, "stale": stale, "total": len(paths), "offset": offset, "listed": LISTED,
+        "listed_reflections": listed, "stale": _stale(request), "total": len(paths), "offset": offset, "listed": LISTED,
         "commands": ("memctl reflect --stale --dry-run",),
     }  # fmt: skip
+
+
+def _stale(request: PageRequest) -> dict[str, str]:
+    """Why each reflection that is behind its sources is; none for a moment in the past."""
+    return {each.path: each.why for each in (() if request.moment.past else request.check("stale").value or ())}
 
 
 def _listed(request: PageRequest, path: str) -> Listed | None:
@@ -81,11 +88,11 @@ def one(request: PageRequest) -> Mapping[str, Any]:
     reflection = _reflection(request, path)
     memory = _record(request.store, reflection)
     proposal = None if request.moment.past else request.store.reflections.proposal(path)
-    stale = {each.path: each.why for each in (() if request.moment.past else request.check("stale").value or ())}
     return {
         "path": path, "reflection": reflection, "memory": memory,
         "sources": _sources(request.store, memory, reflection), "edited": reflections.hand_edited(reflection),
-        "proposal": proposal, "stale": stale.get(path, ""), "made": made_of(proposal.body) if proposal else "",
+        "proposal": proposal, "made": made_of(proposal.body) if proposal else "",
+        "stale": _stale(request).get(path, ""),
         "version": lambda memory: version(request.store, memory.memory_id),
         "commands": (command("show", memory.memory_id),) if memory else (),
     }  # fmt: skip
@@ -98,11 +105,6 @@ def _sources(store: MemoryStore, memory: Memory | None, reflection: Reflection) 
     return [source for each in ids if (source := view.get(str(each)))]
 
 
-def made_of(text: str) -> str:
-    """What names a text that a page was made from."""
-    return codec.digest(text.strip().encode("utf-8", "surrogatepass"))
-
-
 # Editing
 
 
@@ -112,18 +114,7 @@ def edit(request: PageRequest) -> Mapping[str, Any]:
     reflection = _reflection(request, path)
     memory = _record(request.store, reflection)
     commands = (f"{command('edit', memory.memory_id)} --reflection",) if memory else ()
-    return {**_editor(path, reflection.body, reflection.body), "commands": commands}
-
-
-def _editor(path: str, text: str, present: str, problem: str = "", secret: bool = False) -> Mapping[str, Any]:
-    """
-    Args:
-        present: what the file says now, where that is not what the text was made from.
-    """
-    return {
-        "title_of": path, "where": f"/{path}", "text": text, "made": made_of(present), "present": present,
-        "problem": problem, "secret": secret, "action": "save-reflection",
-    }  # fmt: skip
+    return {**editor(SAVE, path, reflection.body, reflection.body), "commands": commands}
 
 
 def _save(request: PageRequest, form: Form) -> Done | Shown:
@@ -132,7 +123,7 @@ def _save(request: PageRequest, form: Form) -> Done | Shown:
     reflection = _reflection(request, path)
     if made_of(reflection.body) != form.get("made"):
         problem = "This file was changed since you began. Nothing was saved: look at both."
-        return Shown("editor.html", _editor(path, text, reflection.body, problem))
+        return Shown("editor.html", editor(SAVE, path, text, reflection.body, problem))
     memory = _record(request.store, reflection)
     if memory is None:
         hint = "The next change of a memory gives it one, and so does `memctl doctor --fix`."
@@ -146,9 +137,8 @@ def _save(request: PageRequest, form: Form) -> Done | Shown:
     except ConflictError:
         raise
     except RefusedError as refused:
-        return Shown(
-            "editor.html", _editor(path, text, reflection.body, f"{refused.message}. {refused.hint}", True), 422
-        )
+        problem = f"{refused.message}. {refused.hint}"
+        return Shown("editor.html", editor(SAVE, path, text, reflection.body, problem, secret=True), 422)
     return Done(f"/{path}")
 
 
@@ -169,19 +159,14 @@ def _settle(request: PageRequest, form: Form) -> Done:
     return Done(f"/{path}")
 
 
-def _preview(request: PageRequest, form: Form) -> Shown:
-    """A text as it will look; nothing is written."""
-    return Shown("preview.html", {"text": form.get("text", "")}, 200)
-
-
 PAGES = (
     Page("/reflections", "reflections.html", values, "Reflections"),
     Page("/edit-reflection/{name:path}", "editor.html", edit, "Reflections", present=True),
     Page("/reflections/{name:path}", "reflection.html", one, "Reflections"),
 )
 ACTIONS = (
-    Action("save-reflection", _save),
+    Action(SAVE, _save),
     Action("reflect", _reflect),
     Action("settle-proposal", _settle),
-    Action("preview", _preview),
+    Action("preview", lambda _, form: Shown("preview.html", {"text": form.get("text", "")}, 200)),
 )

@@ -14,9 +14,10 @@ from memctl.errors import quoted
 from memctl.history import past
 from memctl.history.states import Past
 from memctl.store import MemoryStore
+from memctl.web import moments
+from memctl.web.cache import Cache
 from memctl.web.checks import Checks, Result
-from memctl.web.digests import Digests
-from memctl.web.moments import Moment, Pasts
+from memctl.web.moments import Moment
 
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ class PageRequest:
     Args:
         params: the values in the address, by name.
         path: the parts of the path that name something.
+        pasts, digests: past states, and what was read from the log, which take long to read.
         stamp: of the memories as they are now.
         generation: how many results the checks had when the page was begun.
         patience_ends: when the page no longer waits for checks, by the clock of `time.monotonic`.
@@ -38,8 +40,8 @@ class PageRequest:
 
     store: MemoryStore
     checks: Checks
-    pasts: Pasts
-    digests: Digests
+    pasts: Cache
+    digests: Cache
     params: Mapping[str, Sequence[str]]
     path: Mapping[str, str]
     moment: Moment
@@ -79,7 +81,9 @@ class PageRequest:
     def past(self) -> Past | None:
         """The memories of the moment that is looked at, as the log or git tells them; None for the present, or where
         neither does."""
-        return self.pasts.at(self.store, self.moment, self.stamp) if self.moment.past else None
+        if not self.moment.past:
+            return None
+        return self.pasts.get((self.stamp, self.moment), lambda: moments.state(self.store, self.moment))
 
     @property
     def until(self) -> datetime | None:

@@ -167,11 +167,9 @@ def _facets(request: PageRequest, totals: Totals | None) -> list[Facet]:
         "source": counts.sources if counts else {},
         "session": counts.sessions if counts else {},
     }
-    return [_facet(name, request.many(name), numbers[name]) for name in FACETS]
-
-
-def _facet(name: str, chosen: Sequence[str], numbers: Mapping[str, int]) -> Facet:
-    return Facet(name, chosen, [pair for pair in numbers.items() if pair[0] not in chosen][:OFFERED])
+    facets = [(name, request.many(name)) for name in FACETS]
+    others = {name: [pair for pair in numbers[name].items() if pair[0] not in chosen] for name, chosen in facets}
+    return [Facet(name, chosen, others[name][:OFFERED]) for name, chosen in facets]
 
 
 def reasons(hit: Hit) -> dict[str, float]:

@@ -13,7 +13,6 @@ from memctl.core import times
 from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED, Filters, Memory
 from memctl.core.names import MAINTENANCE
 from memctl.core.operations import Operation, RecordStep
-from memctl.core.receipts import Receipt
 from memctl.core.selection import Selection
 from memctl.history import past
 from memctl.web.requests import PageRequest, address, memory_path
@@ -51,7 +50,10 @@ def days(request: PageRequest, limit: int) -> list[tuple[str, list[Event]]]:
     until = request.until
     events = [
         *request.digest(lambda: _of_log_and_records(request), "timeline"),
-        *map(_of_receipt, request.store.engine.storage.receipts.newest(QUESTIONS)),
+        *(
+            Event(each.at, ASKED, each.query, address("/search", q=each.query), len(each.used), "used")
+            for each in request.store.engine.storage.receipts.newest(QUESTIONS)
+        ),
     ]
     kept = sorted((e for e in events if until is None or e.at <= until), key=lambda e: e.at, reverse=True)[:limit]
     return [(day, list(some)) for day, some in groupby(kept, key=lambda event: f"{event.at:%Y-%m-%d}")]
@@ -122,7 +124,3 @@ def _verb(memory: Memory) -> str:
         return FADED if memory.status == ARCHIVED else REPLACED
     changed = memory.updated_at and memory.created_at and times.days_between(memory.created_at, memory.updated_at) > 0
     return CHANGED if changed and memory.status != CANDIDATE else LEARNED
-
-
-def _of_receipt(receipt: Receipt) -> Event:
-    return Event(receipt.at, ASKED, receipt.query, address("/search", q=receipt.query), len(receipt.used), "used")

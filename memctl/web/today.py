@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from memctl.errors import ConflictError
 from memctl.present import plain
 from memctl.web import timeline
 from memctl.web.changing import named, version
-from memctl.web.checks import Fading, Result
+from memctl.web.checks import Fading
 from memctl.web.requests import Action, Done, Form, Page, PageRequest, back
 
 FIRST, MOST = 5, 100
@@ -56,7 +56,9 @@ def values(request: PageRequest) -> Mapping[str, Any]:
     lists = [] if request.moment.past else [_list(request, name, MOST if name == opened else FIRST) for name in LISTS]
     return {
         "lists": [each for each in lists if each.total or each.pending or each.failed],
-        "waiting": sum(_decisions(each) for each in lists),
+        "waiting": sum(
+            min(each.total, 1) if each.name == "fading" else each.total for each in lists
+        ),  # archived at once
         "pending": any(each.pending for each in lists),
         "looked_for": [_SOUGHT[each.name] for each in lists if each.pending and not each.total],
         "opened": opened,
@@ -65,11 +67,6 @@ def values(request: PageRequest) -> Mapping[str, Any]:
         "one_value": _one_value,
         "commands": ("memctl log", *(each.command for each in lists if each.total)),
     }
-
-
-def _decisions(waiting: Waiting) -> int:
-    """How many decisions a list asks for: all that has faded is archived in one go."""
-    return min(waiting.total, 1) if waiting.name == "fading" else waiting.total
 
 
 def _list(request: PageRequest, name: str, most: int) -> Waiting:
@@ -85,9 +82,9 @@ def _conflicts(request: PageRequest, most: int) -> Waiting:
     standing: list[Any] = [each for each in opened.pairs if _stands(request, each)]
     noted = noted_in(request.store.engine.view())
     standing += [*(each for each in opened.noted if each in noted), *opened.messages]
-    return _waiting(
-        "conflicts", "These contradict each other", standing[:most], len(standing), "memctl conflicts", result, request
-    )
+    title = "These contradict each other"
+    pending = result.stamp != request.stamp
+    return Waiting("conflicts", title, standing[:most], len(standing), "memctl conflicts", pending, result.failed)
 
 
 def _stands(request: PageRequest, contradiction: Contradiction) -> bool:
@@ -100,12 +97,6 @@ def _one_value(contradiction: Contradiction) -> bool:
     """Whether both are values of one fact with a key, so that they cannot both be true at one time."""
     older, newer = contradiction.first, contradiction.second
     return bool(older.key) and (older.category, older.key) == (newer.category, newer.key)
-
-
-def _waiting(
-    name: str, title: str, items: Iterable[Any], total: int, command: str, result: Result, request: PageRequest
-) -> Waiting:
-    return Waiting(name, title, [*items], total, command, result.stamp != request.stamp, result.failed)
 
 
 def _candidates(request: PageRequest, most: int) -> Waiting:
@@ -126,7 +117,9 @@ def _stale(request: PageRequest, most: int) -> Waiting:
     result = request.check("stale")
     stale = [each for each in result.value or () if request.store.engine.view().get(each.memory.memory_id)]
     title = "Reflections behind their sources"
-    return _waiting("stale", title, stale[:most], len(stale), "memctl reflect --stale --dry-run", result, request)
+    pending = result.stamp != request.stamp
+    command = "memctl reflect --stale --dry-run"
+    return Waiting("stale", title, stale[:most], len(stale), command, pending, result.failed)
 
 
 def _fading(request: PageRequest, most: int) -> Waiting:
@@ -136,13 +129,15 @@ def _fading(request: PageRequest, most: int) -> Waiting:
     standing = [each for each in due if request.store.engine.view().get(each.memory.memory_id) == each.memory]
     total = len(standing) + (fading.more if fading else 0)
     title = "Old enough to be archived"
-    return _waiting("fading", title, standing[:most], total, "memctl decay --dry-run", result, request)
+    pending = result.stamp != request.stamp
+    return Waiting("fading", title, standing[:most], total, "memctl decay --dry-run", pending, result.failed)
 
 
 def _problems(request: PageRequest, most: int) -> Waiting:
     result = request.check("problems")
     problems = list(result.value or ())
-    return _waiting("problems", "Problems", problems[:most], len(problems), "memctl doctor", result, request)
+    pending = result.stamp != request.stamp
+    return Waiting("problems", "Problems", problems[:most], len(problems), "memctl doctor", pending, result.failed)
 
 
 # Settling

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from memctl import MemoryStore, open_store
 from memctl.core.formats import codec, document
 from memctl.core.models import KINDS, STATUSES, Memory
+from memctl.core.records import order_key
 from memctl.errors import FormatVersionError, InvalidDataError
 from memctl.storage.files import edit
 
@@ -389,7 +390,7 @@ def test_records_stand_in_time_order(first: list[Memory], second: list[Memory]) 
         texts = {memory.memory_id: dumped(memory) for memory in new}
         data = edit.edited(data, edit.plan_from_document(document.parse(data), new, []), texts, [])
     found = [r.memory for r in document.parse(data).records if r.memory]
-    assert found == sorted(found, key=edit.order_key)
+    assert found == sorted(found, key=order_key)
     canonical = edit.rebuilt({"format": document.FORMAT, "user_id": "alice"}, [dumped(m) for m in found])
     assert data == canonical, "a diff would show more than the change"
 

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import memctl
 from memctl.errors import MemctlError, ProviderError, UsageError
-from memctl.providers.fastembed import FAMILY, MAX_CHARACTERS, FastembedEmbedder, catalogue, installed
+from memctl.providers.fastembed import FAMILY, MAX_CHARACTERS, FastembedEmbedder, catalogue
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "alice", "prefers", "tea", "to", "coffee", "the", "server", "runs"]
 TEXTS = ["alice prefers tea to coffee", "the server runs", "", "tea " * 700, "Zażółć 東京 🎉 \ud800"]
@@ -131,19 +131,11 @@ class TestVectors:
         text = " " * (MAX_CHARACTERS - 3) + "tea coffee"
         assert embedder.embed([text]) == embedder.embed(["tea"])
 
-    def test_pooling_and_normalization(self, folder: Path) -> None:
-        plain, mean = load(folder, normalize=False).embed_query("tea"), load(folder).embed_query("tea")
-        assert math.hypot(*plain) != pytest.approx(1.0)
-        assert cosine(plain, mean) == pytest.approx(1.0)
-        assert cosine(load(folder, pooling="cls").embed_query("tea"), mean) < 0.9
-
-    def test_network_in_the_onnx_folder_or_of_another_name(self, folder: Path) -> None:
+    def test_network_in_the_onnx_folder(self, folder: Path) -> None:
         expected = load(folder).embed_query("tea")
         (folder / "onnx").mkdir()
         (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
         assert load(folder).embed_query("tea") == expected
-        (folder / "onnx" / "model.onnx").rename(folder / "int8.onnx")
-        assert load(folder, model_file="int8.onnx").embed_query("tea") == expected
 
     def test_nothing_to_embed(self, folder: Path) -> None:
         (folder / "model.onnx").write_bytes(b"never loaded")
@@ -154,11 +146,6 @@ class TestVectors:
         assert (embedder.slow, embedder.lexical_weight, embedder.languages) == (True, 0.4, frozenset())
         assert embedder.name == f"fastembed:{embedder.folder}"
         assert embedder.dimensions == DIMENSIONS
-
-    def test_unknown_pooling(self, folder: Path) -> None:
-        with pytest.raises(UsageError, match="unknown pooling 'max'") as caught:
-            load(folder, pooling="max")
-        assert "last_token" in caught.value.hint
 
 
 class TestIdentity:
@@ -180,14 +167,6 @@ class TestIdentity:
         with (folder / name).open("a") as file:
             file.write("\n")
         assert load(folder).identity != before
-
-    def test_changes_with_pooling_and_normalization(self, folder: Path) -> None:
-        identities = {
-            load(folder).identity,
-            load(folder, pooling="cls").identity,
-            load(folder, normalize=False).identity,
-        }
-        assert len(identities) == 3
 
     def test_replaced_in_a_running_program(self, folder: Path) -> None:
         before = load(folder).embed_query("tea")
@@ -241,7 +220,7 @@ class TestCatalogue:
         with pytest.raises(UsageError, match="no model 'BAAI/bge-smal-en'") as caught:
             FAMILY.install("BAAI/bge-smal-en", tmp_path)
         assert "BAAI/bge-small-en" in caught.value.hint
-        assert not installed("BAAI/bge-smal-en", tmp_path)
+        assert not FAMILY.installed("BAAI/bge-smal-en", tmp_path)
 
 
 OFFLINE_CASES = {
@@ -373,7 +352,7 @@ def install_scene(root: Path) -> dict[str, Any]:
     cache = root / "cache"
     seen: dict[str, Any] = {}
     with hub(root / "tiny") as served:
-        seen["installed before"] = installed(OFFERED, cache)
+        seen["installed before"] = FAMILY.installed(OFFERED, cache)
         folder = FAMILY.install(OFFERED, cache)
         embedder = FastembedEmbedder(OFFERED.upper(), cache_dir=cache)
         seen["installed"] = [embedder.identity, embedder.embed_query("tea") == load(root / "tiny").embed_query("tea")]
@@ -386,9 +365,9 @@ def install_scene(root: Path) -> dict[str, Any]:
         FAMILY.install(OFFERED, cache)
         seen["repaired"] = [FastembedEmbedder(OFFERED, cache_dir=cache).identity]
     shutil.rmtree(cache / "installed")
-    seen["adopted"] = [FAMILY.install(OFFERED, cache) == folder, installed(OFFERED, cache)]
+    seen["adopted"] = [FAMILY.install(OFFERED, cache) == folder, FAMILY.installed(OFFERED, cache)]
     network.write_bytes(bytes(network.stat().st_size))
-    seen["damaged, no hub"] = [install_failure(OFFERED, cache), installed(OFFERED, cache)]
+    seen["damaged, no hub"] = [install_failure(OFFERED, cache), FAMILY.installed(OFFERED, cache)]
     shutil.rmtree(cache)
     seen["no hub"] = install_failure(OFFERED, cache)
     return seen

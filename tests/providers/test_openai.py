@@ -149,10 +149,6 @@ class TestAnswers:
         server.embedder(api_key="").verify()
         assert server.requests[0]["key"] is None
 
-    def test_asks_for_dimensions(self, server: Server) -> None:
-        server.embedder(dimensions=3).verify()
-        assert server.requests[0]["dimensions"] == 3
-
     def test_texts_no_server_takes(self, server: Server) -> None:
         server.embedder().embed(["", "\ud800", "x" * (MAX_CHARACTERS + 1), "東京"])
         assert server.requests[0]["input"] == [" ", " ", "x" * MAX_CHARACTERS, "東京"]
@@ -268,8 +264,7 @@ class TestRefusals:
             embedder.embed_query("a")
         assert embedder.embed_query("a") == vector("a")
 
-    def test_another_length_than_before_or_than_asked(self, server: Server) -> None:
-        assert "of 3 numbers, not 2" in server.failure(dimensions=2).message
+    def test_another_length_than_before(self, server: Server) -> None:
         embedder = server.embedder()
         embedder.verify()
         server.replies = [Reply({"data": [{"embedding": [1.0]}]})]
@@ -329,5 +324,4 @@ class TestAddressAndKey:
         plain = server.embedder()
         assert plain.identity == f"openai:{server.url}:tiny:"
         assert plain.identity == server.embedder(base_url=server.url + "/", api_key="another").identity
-        assert plain.identity != server.embedder(dimensions=3).identity
         assert (plain.name, plain.slow, plain.lexical_weight) == ("openai:tiny", True, 0.4)

@@ -33,7 +33,7 @@ from memctl.errors import DegradedError, InvalidDataError, ProviderError, UsageE
 from memctl.providers import catalogue, fastembed
 from memctl.providers.registry import RERANK_CHOICES, load_reranker
 from memctl.providers.rerank import BATCH, ServerReranker
-from memctl.providers.rerank_fastembed import FAMILY, FastembedReranker, installed
+from memctl.providers.rerank_fastembed import FAMILY, FastembedReranker
 from memctl.retrieval import rerank
 from memctl.retrieval.choosing import order
 
@@ -114,7 +114,7 @@ class TestCrossEncoder:
         with pytest.raises(ProviderError, match="is not installed") as caught:
             FastembedReranker(OFFERED, cache_dir=tmp_path)
         assert f"memctl model install fastembed:{OFFERED}" in caught.value.hint
-        assert not installed(OFFERED, tmp_path)
+        assert not FAMILY.installed(OFFERED, tmp_path)
 
 
 def install_scene(root: Path) -> dict[str, Any]:
@@ -126,7 +126,11 @@ def install_scene(root: Path) -> dict[str, Any]:
         handler.files = served | {f.name: f.read_bytes() for f in (root / "tiny").iterdir() if f.is_file()}
         path = FAMILY.install(OFFERED, cache)
     scores = FastembedReranker(OFFERED.upper(), cache_dir=cache).scores("alice", ["tea", ""])
-    return {"installed": installed(OFFERED, cache), "gap": scores[0] - scores[1], "inside": path.is_relative_to(cache)}
+    return {
+        "installed": FAMILY.installed(OFFERED, cache),
+        "gap": scores[0] - scores[1],
+        "inside": path.is_relative_to(cache),
+    }
 
 
 def test_installed_once_by_its_name(tmp_path: Path) -> None:

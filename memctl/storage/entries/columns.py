@@ -14,7 +14,7 @@ from memctl.storage.entries import cues
 from memctl.storage.entries.rows import Entry
 
 NAMES = (
-    "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
+    "path, ref, hash, raw, line, layer, category, kind, status, memory_id, text_hash, created, happened, "
     "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, "
     "confidence, valid_from, valid_to, session_id, speaker, asks, stands, length, source, session, updated"
 )
@@ -28,9 +28,9 @@ BEGINNING = -1e12
 
 def values(entry: Entry, length: int) -> tuple[Any, ...]:
     """An entry's row; `length` is that of its text, in terms."""
-    m = entry.memory or Memory("", "")
+    m = entry.memory
     return (
-        *(entry.path, entry.ref, entry.hash, entry.raw, entry.line, entry.problem),
+        *(entry.path, entry.ref, entry.hash, entry.raw, entry.line),
         *(m.layer, m.category, m.kind, m.status, entry.memory_id, entry.text_hash),
         *(_seconds(m.created_at, BEGINNING), _seconds(m.when), _seconds(m.expires_at)),
         *(m.importance, int(m.pinned), int(m.needs_revision), m.summary_md_ref or None),
@@ -49,7 +49,7 @@ def values(entry: Entry, length: int) -> tuple[Any, ...]:
 
 def names(entry: Entry) -> set[str]:
     """The ids of memories and messages that a record refers to; none for other entries."""
-    return mentions.named_in(entry.memory) if entry.memory and entry.path == FILE_NAME else set()
+    return mentions.named_in(entry.memory) if entry.path == FILE_NAME else set()
 
 
 def months(days: Mapping[str, int]) -> dict[str, int]:

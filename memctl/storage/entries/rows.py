@@ -16,7 +16,7 @@ class Entry:
     Args:
         path: the file; `ref` identifies the entry in it (a memory's id, a passage's hash; empty for a whole file).
         hash: of `raw`, its exact bytes in the file.
-        memory: the record that it is or belongs to; None if the record is unreadable (`problem` says why).
+        memory: the record that it is or belongs to.
         text: the text to search.
         dated: its date in words, for full text only; it would distort a vector.
         memory_id: the record that an answer shows; empty for a reflection without one.
@@ -27,11 +27,10 @@ class Entry:
     hash: str
     raw: bytes
     line: int
-    memory: Memory | None
+    memory: Memory
     text: str = ""
     memory_id: str = ""
     text_hash: str = ""
-    problem: str = ""
     dated: str = ""
 
     @property
@@ -52,7 +51,6 @@ class Row:
     memory_id: str
     layer: str
     category: str
-    problem: str = ""
 
     @property
     def part(self) -> str:

@@ -9,14 +9,12 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memctl.core.formats.document import Array, Document
 from memctl.core.models import Memory
-
-BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
-
+from memctl.core.records import order_key
 
 Place = tuple[int, int]
 """The first byte of a record, and the byte after its last."""
@@ -50,11 +48,6 @@ class Plan:
     array: tuple[int, int] = (-1, -1)
     repeated: Sequence[tuple[int, int]] = ()
     nothing_stays: bool = False
-
-
-def order_key(memory: Memory) -> tuple[datetime, str]:
-    """The sort key of records: time, then id; a record without a date comes first."""
-    return (memory.created_at or BEGINNING, memory.memory_id)
 
 
 def plan_from_document(document: Document, puts: Sequence[Memory], removes: Sequence[str]) -> Plan:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from memctl.core.operations import Operation
@@ -127,7 +128,7 @@ def _files(folder: UserFolder) -> list[str]:
 def session_files(folder: UserFolder) -> list[str]:
     """Files of sessions and of the queue."""
     paths = [path for place in (folder.sessions, folder.pending) if place.is_dir() for path in place.glob("*.json")]
-    return [name_of(folder, path) for path in sorted(paths) if path.is_file() and not path.is_symlink()]
+    return [name_of(folder, path) for path in sorted(paths) if _regular(path)]
 
 
 def _regular(path: Path) -> bool:
@@ -144,7 +145,7 @@ def _kind(path: str) -> str:
 
 def lines_of(path: Path) -> list[bytes]:
     """The lines of a log; none if it is not a regular file, which `doctor` reports."""
-    if path.is_symlink() or not path.is_file():
+    if not _regular(path):
         return []
     return [line for line in (opening.read(path) or b"").splitlines(keepends=True) if line.strip()]
 
@@ -236,11 +237,16 @@ def set_file_aside(folder: UserFolder, path: str) -> bool:
     full = folder.root / path
     if not full.is_file() or is_own(folder, path, opening.read(full, folder.root)):
         return False
-    target = folder.unverified / path.removeprefix(".memctl/state/")
-    atomic.make_directory(target.parent, folder.root)
-    names = (target.with_name(f"{target.name}.{number}") if number else target for number in range(1_000_000))
-    atomic.move(full, next(name for name in names if not name.exists()), folder.root)
+    atomic.move(full, _free(folder, path.removeprefix(".memctl/state/")), folder.root)
     return True
+
+
+def _free(folder: UserFolder, name: str) -> Path:
+    """A free path in `unverified/`, numbered if the name is taken."""
+    target = folder.unverified / name
+    atomic.make_directory(target.parent, folder.root)
+    names = (target.with_name(f"{target.name}.{number}") if number else target for number in count())
+    return next(name for name in names if not name.exists())
 
 
 def set_session_aside(folder: UserFolder, path: Path) -> None:
@@ -248,10 +254,7 @@ def set_session_aside(folder: UserFolder, path: Path) -> None:
     lock held."""
     offloaded = path.with_suffix(".d")
     if offloaded.is_dir() and not offloaded.is_symlink():
-        target = folder.unverified / "sessions" / offloaded.name
-        atomic.make_directory(target.parent, folder.root)
-        names = (target.with_name(f"{target.name}.{number}") if number else target for number in range(1_000_000))
-        atomic.move_directory(offloaded, next(name for name in names if not name.exists()))
+        atomic.move_directory(offloaded, _free(folder, f"sessions/{offloaded.name}"))
     set_file_aside(folder, name_of(folder, path))
 
 

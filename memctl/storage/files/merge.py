@@ -27,6 +27,7 @@ from memctl.core.json_merge import (
 from memctl.core.mentions import unlinked
 from memctl.core.models import Memory
 from memctl.core.plain_json import canonical
+from memctl.core.records import order_key
 from memctl.errors import InvalidDataError
 from memctl.storage.files import edit, succession
 from memctl.storage.files.merge_fields import Fields
@@ -186,9 +187,9 @@ class _Merge:
         """In the base's order, or that of the only side that changed it; new records are placed by date."""
         stay = self._order([name for name in self.base.records if name in records], records)
         after: dict[str | None, list[str]] = {}
-        keys = sorted((edit.order_key(records[name].memory), name) for name in stay)
-        for name in sorted(records.keys() - set(stay), key=lambda name: edit.order_key(records[name].memory)):
-            after.setdefault(_before(keys, edit.order_key(records[name].memory)), []).append(name)
+        keys = sorted((order_key(records[name].memory), name) for name in stay)
+        for name in sorted(records.keys() - set(stay), key=lambda name: order_key(records[name].memory)):
+            after.setdefault(_before(keys, order_key(records[name].memory)), []).append(name)
         ordered = after.get(None, []) + [each for name in stay for each in (name, *after.get(name, ()))]
         return [records[name].raw for name in ordered]
 
@@ -196,7 +197,7 @@ class _Merge:
         ours, theirs = (_sorted_as(side.records, base) for side in (self.ours, self.theirs))
         if ours == theirs or theirs == base:
             return ours
-        return theirs if ours == base else sorted(base, key=lambda name: edit.order_key(records[name].memory))
+        return theirs if ours == base else sorted(base, key=lambda name: order_key(records[name].memory))
 
     def _formatted(self, header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
         """In the layout of a side with this header; else in a new layout."""
@@ -217,17 +218,12 @@ class _Merge:
         for header in (base, ours, theirs):
             header.pop(CONFLICTS, None)
             header.pop(TOMBSTONES, None)
-        merged = self._header_fields(base, ours, theirs)
+        merged = Values("", 0, self.conflicts, self._settled_of("")).mapping("", base, ours, theirs)
         if tombstoned:
             merged[TOMBSTONES] = sorted(tombstoned)
         if listed := [each for each in listed if concerns(each) not in tombstoned]:
             merged[CONFLICTS] = listed
         return merged
-
-    def _header_fields(
-        self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        return Values("", 0, self.conflicts, self._settled_of("")).mapping("", base, ours, theirs)
 
     def _settled_of(self, memory_id: str) -> Resolved:
         ours, theirs = (each.get(memory_id, frozenset()) for each in self.settled)

@@ -15,7 +15,7 @@ from memctl.core.formats.document import Array, RawRecord
 from memctl.core.json_merge import CONFLICTS
 from memctl.core.models import Memory
 from memctl.core.plain_json import canonical
-from memctl.storage.files import edit
+from memctl.core.records import order_key
 
 Key = tuple[str, int]
 """Identifies an unreadable record, or one that repeats an id: the hash of its bytes, and its number among equals."""
@@ -153,16 +153,13 @@ def _same_origin(one: Memory, other: Memory, base_known: bool = True) -> bool:
 
 def _new_id(memory: Memory) -> str:
     """The new id of a record that must give up its own: the same on every machine, at any time."""
-    source = json.dumps([memory.memory_id, memory.content, _time_text(memory.created_at)], ensure_ascii=False)
+    created = times.to_text(memory.created_at) if memory.created_at else ""
+    source = json.dumps([memory.memory_id, memory.content, created], ensure_ascii=False)
     digest = codec.digest(source.encode())
     head, tail = memory.memory_id[:-5], memory.memory_id[-5:]
     made = memory.memory_id.startswith("mem_") and len(memory.memory_id) == 25
     hexadecimal = all(character in "0123456789abcdef" for character in tail)
     return head + digest[:5] if made and hexadecimal and digest[:5] != tail else f"{memory.memory_id}-{digest[:8]}"
-
-
-def _time_text(moment: datetime | None) -> str:
-    return times.to_text(moment) if moment else ""
 
 
 def with_distinct_ids(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
@@ -195,7 +192,7 @@ def _free_id(memory: Memory, side: Side) -> str:
 
 
 def _age(memory: Memory) -> tuple[datetime, str, str]:
-    return (*edit.order_key(memory), codec.dump(codec.encode(memory)))
+    return (*order_key(memory), codec.dump(codec.encode(memory)))
 
 
 def _is_that(record: Record | None, memory: Record) -> bool:

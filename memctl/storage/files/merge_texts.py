@@ -10,8 +10,8 @@ from memctl.core import times
 from memctl.core.formats import front_matter, reflections
 from memctl.core.formats.front_matter import Field
 from memctl.core.json_merge import names_of, united
+from memctl.core.records import BEGINNING
 from memctl.errors import InvalidDataError
-from memctl.storage.files import edit
 
 
 def marked_sides(data: bytes) -> tuple[bytes | None, bytes, bytes]:
@@ -59,7 +59,7 @@ def log(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
 def _lines(data: bytes) -> dict[bytes, datetime]:
     """Each line with its time; a line without one gets that of the line before."""
     dated: dict[bytes, datetime] = {}
-    at = edit.BEGINNING
+    at = BEGINNING
     for line in data.splitlines():
         if line.strip():
             at = _time_of(line) or at

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from memctl.core.formats import transcript_lines
 from memctl.core.kept import KeptMessage
-from memctl.storage.files import edit
+from memctl.core.records import BEGINNING
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _side(data: bytes) -> _Side:
 
 
 def _read(data: bytes) -> Iterator[_Line]:
-    at = edit.BEGINNING
+    at = BEGINNING
     for raw in filter(None, map(bytes.strip, data.split(b"\n"))):
         line = next(transcript_lines.lines(raw), None)
         message = line.message if line else None

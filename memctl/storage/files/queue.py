@@ -26,7 +26,9 @@ def id_of(folder: UserFolder, session_id: str, message_ids: Sequence[str], now: 
 def put(folder: UserFolder, queued: Queued) -> None:
     """Queue messages durably. Call it with the session's lock held, before they leave its file."""
     path, data = _path(folder, queued.session_id, queued.queue_id), form.dump(queued)
-    atomic.replace(path, folder.signer.signed(_kind(path), data) if queued.own else data, root=folder.root)
+    if queued.own:
+        data = folder.signer.signed(f"sessions/pending/{path.name}", data)
+    atomic.replace(path, data, root=folder.root)
 
 
 def waiting(folder: UserFolder, session_id: str = "") -> list[tuple[str, str]]:
@@ -47,12 +49,8 @@ def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:
     data = opening.read(path)
     if data is None:
         return None
-    queued = form.parse(data, session_id, name, f"sessions/pending/{path.name}")
-    return replace(queued, own=folder.signer.verifies(_kind(path), data))
-
-
-def _kind(path: Path) -> str:
-    return f"sessions/pending/{path.name}"
+    relative = f"sessions/pending/{path.name}"
+    return replace(form.parse(data, session_id, name, relative), own=folder.signer.verifies(relative, data))
 
 
 def is_waiting(folder: UserFolder, session_id: str, name: str) -> bool:

@@ -6,7 +6,7 @@ was loaded earlier is saved only if the file has not changed since. Messages tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -57,7 +57,7 @@ def load_if_exists(folder: UserFolder, session_id: str) -> Session | None:
     if data is None:
         return None
     own = folder.signer.verifies(kind(session_id), data)
-    return replace(parse(data, check_session_id(session_id), _shown(path)), own=own)
+    return replace(parse(data, check_session_id(session_id), f"sessions/{path.name}"), own=own)
 
 
 def kind(session_id: str) -> str:
@@ -157,10 +157,6 @@ def _stripe(folder: UserFolder, number: int) -> Path:
     return folder.session_locks / f"sessions-{number:02d}"
 
 
-def _shown(path: Path) -> str:
-    return f"sessions/{path.name}"
-
-
 # Offloaded texts
 
 
@@ -190,11 +186,10 @@ def offloaded(folder: UserFolder, session_id: str) -> list[str]:
     return [f"{session_id}/{path.stem}" for path in paths]
 
 
-def clear_offloaded(folder: UserFolder, session_id: str, keep: Sequence[str] = ()) -> None:
-    """Delete the texts offloaded from a session, except those in `keep`."""
+def clear_offloaded(folder: UserFolder, session_id: str) -> None:
+    """Delete the texts offloaded from a session."""
     for ref in offloaded(folder, session_id):
-        if ref not in keep:
-            atomic.remove(folder.resolve(_offload_name(ref)))
+        atomic.remove(folder.resolve(_offload_name(ref)))
     place = _offload_folder(folder, session_id)
     if place.is_dir() and not any(place.iterdir()):
         place.rmdir()

@@ -13,6 +13,7 @@ from typing import Any
 
 from memctl.core.formats import codec, document
 from memctl.core.formats.document import FILE_NAME, Document
+from memctl.core.records import order_key
 from memctl.errors import InvalidDataError
 from memctl.storage.files import edit
 
@@ -41,7 +42,7 @@ def raws(parsed: Document) -> dict[str, bytes]:
 
 def in_time_order(raws: Mapping[str, bytes]) -> dict[str, bytes]:
     """Records by id, in the order in which memctl writes them."""
-    memories = sorted(map(document.decode_raw, raws.values()), key=edit.order_key)
+    memories = sorted(map(document.decode_raw, raws.values()), key=order_key)
     return {memory.memory_id: raws[memory.memory_id] for memory in memories}
 
 

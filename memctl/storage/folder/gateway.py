@@ -21,10 +21,11 @@ from memctl.core.operations import Operation, TextStep
 from memctl.core.records import IdMaker
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.providers.base import Embedder
+from memctl.storage import embedding
 from memctl.storage.entries.making import record_entry
 from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, opening, replay
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import embedding, reading, sync
+from memctl.storage.folder import reading, sync
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index.rows import FileState, FileUpdate, stamp_of
 from memctl.storage.index.sqlite import SqliteIndex
@@ -179,8 +180,8 @@ class Gateway:
         if len(known) > _FEW:
             return None
         anchors = {
-            memory.memory_id: self.index.records.before(_seconds(memory.created_at), memory.memory_id)
-            for memory in sorted(change.puts, key=edit.order_key)
+            memory.memory_id: self.index.records.before(memory)
+            for memory in sorted(change.puts, key=records.order_key)
             if memory.memory_id not in known
         }
         distinct = set(anchors.values())
@@ -280,7 +281,7 @@ class Gateway:
         header = prepared.operation.header[1] if prepared.operation.header else None
         if prepared.before is None:
             header = document.parse(content).header
-        vectors = embedding.embed_entries(entries, self.embedder, self.index)
+        vectors = embedding.embed_entries(entries, self.embedder, self.index.meta("model"))
         update = FileUpdate(
             document.FILE_NAME,
             *(prepared.base, state, entries, prepared.change.removes, header),
@@ -379,10 +380,6 @@ def _place(data: bytes, raw: bytes) -> tuple[int, int] | None:
     if start < 0 or data.find(raw, 0, start + len(raw) - 1) >= 0:
         return None
     return start, start + len(raw)
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return moment.timestamp() if moment else None
 
 
 def _same_file(stat: os.stat_result, known: FileState) -> bool:

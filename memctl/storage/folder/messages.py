@@ -12,9 +12,10 @@ from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Change, Memory
 from memctl.errors import MemctlError
 from memctl.git import tracking
+from memctl.storage import embedding
 from memctl.storage.entries.rows import Row
 from memctl.storage.files import transcript_decisions, transcripts
-from memctl.storage.folder import embedding, reading
+from memctl.storage.folder import reading
 from memctl.storage.index.rows import FileState, stamp_of
 from memctl.storage.ports.messages import Differing, Place, Run, Version
 
@@ -51,7 +52,8 @@ class FolderMessages:
         problem = base.problem if base else ""
         state = FileState(added.path, *stamp_of(added.after), seen_ns=reading.OWN_WRITE, problem=problem)
         update = reading.transcript_update(storage.folder, storage.index, base, state, added.data, added.tail)
-        storage.index.update([update], embedding.embed_entries(update.entries, storage.embedder, storage.index))
+        vectors = embedding.embed_entries(update.entries, storage.embedder, storage.model())
+        storage.index.update([update], vectors)
 
     def delete(self, message_ids: Sequence[str], now: datetime, command: str) -> list[str]:
         storage = self._storage

@@ -7,29 +7,26 @@ from contextlib import contextmanager
 
 from memctl.core.formats import codec, document
 from memctl.providers.base import Embedder
+from memctl.storage import embedding
 from memctl.storage.entries.making import record_entry
 from memctl.storage.entries.rows import Entry
-from memctl.storage.folder import embedding
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 
 
 @contextmanager
 def index_of(
-    present: SqliteIndex, records: Mapping[str, bytes], embedder: Embedder | None, at_most: int
+    present: SqliteIndex, records: Mapping[str, bytes], embedder: Embedder | None
 ) -> Iterator[tuple[SqliteIndex, str]]:
     """An index of these records alone, and why it lacks vectors; empty if it has them or `embedder` is None.
 
     It is a copy of the present index with the differing records exchanged: nearly all are the same.
-
-    Args:
-        at_most: the most missing vectors to compute.
     """
     index = present.copied()
     try:
-        made = embedding.embed_entries(_entries(records, index), embedder, index) if embedder else {}
+        made = embedding.embed_entries(_entries(records, index), embedder, index.meta("model"))
         index.update([*_without_texts(index), _records_update(records, index)], made)
-        missing = embedding.embed_pending(index, embedder, at_most=at_most)[1] if embedder else ""
+        missing = embedding.embed_pending(index, embedder, at_most=embedding.INLINE_EMBEDDINGS)[1]
         yield index, missing
     finally:
         index.close()

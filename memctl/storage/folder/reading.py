@@ -101,13 +101,11 @@ def _message_entries(folder: UserFolder, data: bytes, offset: int, path: str) ->
             deleted[line.deleted] = None
         else:
             last[line.message.message_id] = line
-    held = [line for message_id, line in last.items() if message_id not in deleted]
-    entries = [entry for line in held for entry in message_entries(line, path, _full_text(folder, line))]
+    entries: list[Entry] = []
+    for message_id, line in last.items():
+        if line.message and message_id not in deleted:
+            entries += message_entries(line, path, transcripts.full(folder, line.message).text)
     return entries, [*deleted], broken
-
-
-def _full_text(folder: UserFolder, line: transcript_lines.Line) -> str:
-    return transcripts.full(folder, line.message).text if line.message else ""
 
 
 def _unreadable_lines(broken: int) -> str:

@@ -23,10 +23,10 @@ from memctl.core.records import IdMaker
 from memctl.errors import MemctlError, StorageError, UsageError
 from memctl.providers import waiting
 from memctl.providers.base import Embedder
-from memctl.storage import housekeeping
+from memctl.storage import embedding, housekeeping
 from memctl.storage.files import journal, local_state, receipts
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import embedding, stamps, sync
+from memctl.storage.folder import stamps, sync
 from memctl.storage.folder.gateway import Gateway, replay_if_free
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index.database import DAMAGE, HINDRANCE, used_by_another_thread
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from memctl.storage.folder.sessions import FolderSessions
 
 T = TypeVar("T")
-
-INLINE_EMBEDDINGS = 64
-"""The most missing vectors of a slow model that a query computes; if there are more, it uses none."""
 
 
 class FolderStorage:
@@ -232,7 +229,7 @@ class FolderStorage:
         return self._with_vectors(report, True, progress)
 
     def _with_vectors(self, report: SyncReport, everything: bool, progress: Progress | None) -> SyncReport:
-        inline = 0 if waiting.is_time_limited() else INLINE_EMBEDDINGS
+        inline = 0 if waiting.is_time_limited() else embedding.INLINE_EMBEDDINGS
         pending, reason = embedding.embed_pending(
             self.index, self.embedder, progress, at_most=None if everything else inline
         )
@@ -254,7 +251,7 @@ class FolderStorage:
     ) -> AbstractContextManager[tuple[Search, str]]:
         from memctl.storage.folder.past import index_of
 
-        return index_of(self.index, records, self.embedder if vectors else None, INLINE_EMBEDDINGS)
+        return index_of(self.index, records, self.embedder if vectors else None)
 
     # The past
 

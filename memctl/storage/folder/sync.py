@@ -14,10 +14,10 @@ from memctl.core.formats import document, file_text
 from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError, MemctlError, RefusedError, StorageError, located
 from memctl.providers.base import Embedder
+from memctl.storage.embedding import embed_entries
 from memctl.storage.entries.making import record_entry
 from memctl.storage.files import edit, journal
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder.embedding import embed_entries
 from memctl.storage.folder.reading import absent, look, newest_logged
 from memctl.storage.folder.sweep import sweep
 from memctl.storage.index.rows import FileState, FileUpdate
@@ -170,7 +170,7 @@ def _write(
     index: SqliteIndex, updates: Sequence[FileUpdate], embedder: Embedder | None, progress: Progress | None = None
 ) -> None:
     entries = [entry for update in updates for entry in update.entries]
-    index.update(updates, embed_entries(entries, embedder, index, progress))
+    index.update(updates, embed_entries(entries, embedder, index.meta("model"), progress))
 
 
 def _report(

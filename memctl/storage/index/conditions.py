@@ -33,7 +33,7 @@ class Where:
     by_path: bool = False
 
 
-_BELIEVED = """(e.path = 'memory.json' OR e.layer = 'MSG') AND e.problem = '' AND e.status != 'candidate'
+_BELIEVED = """(e.path = 'memory.json' OR e.layer = 'MSG') AND e.status != 'candidate'
     AND e.begins <= ?
     AND (e.expires IS NULL OR e.expires > ?)
     AND coalesce((SELECT s.begins FROM entries s WHERE e.status = 'superseded' AND s.path = 'memory.json'
@@ -41,7 +41,7 @@ _BELIEVED = """(e.path = 'memory.json' OR e.layer = 'MSG') AND e.problem = '' AN
 """When a memory ceased to be believed: its successor says it, because `valid_to` is about the world, not about what was
 known."""
 
-_VALID = """e.path = 'memory.json' AND e.problem = '' AND e.valid_from <= ?
+_VALID = """e.path = 'memory.json' AND e.valid_from <= ?
     AND CASE WHEN coalesce((SELECT CASE WHEN s.begins <= ? THEN min(coalesce(e.valid_to, 1e12), s.valid_from)
                             ELSE coalesce(e.expires, 1e12) END FROM entries s
                             WHERE e.status = 'superseded' AND s.path = 'memory.json' AND s.ref = e.superseded_by),
@@ -64,7 +64,7 @@ _ALWAYS = 1e12
 
 
 def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
-    """The conditions on time and readability."""
+    """The conditions on time."""
     known = filters.as_of.timestamp() if filters.as_of else _ALWAYS
     if filters.valid_at:
         valid = filters.valid_at.timestamp()
@@ -73,8 +73,8 @@ def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
     if filters.as_of:
         return [_BELIEVED], [known] * 3
     if filters.expired:
-        return ["e.problem = ''"], []
-    return ["(e.expires IS NULL OR e.expires > ?)", "e.problem = ''"], [now.timestamp()]
+        return [], []
+    return ["(e.expires IS NULL OR e.expires > ?)"], [now.timestamp()]
 
 
 def _statuses(filters: Filters) -> Sequence[str]:
@@ -102,7 +102,7 @@ def where(filters: Filters, now: datetime, *, few: bool = False) -> Where:
         ("session", filters.sessions),
     ):
         if wanted:
-            parts.append(f"e.{column} IN ({_marks(wanted)})")
+            parts.append(f"e.{column} IN ({','.join('?' * len(wanted))})")
             arguments += wanted
     if filters.only:
         parts.append(within(filters.only))
@@ -118,8 +118,4 @@ def where(filters: Filters, now: datetime, *, few: bool = False) -> Where:
             parts.append(f"e.{column} = ?")
             arguments.append(int(flag))
     plain = filters == Filters(only=filters.only) and not few
-    return Where(" AND ".join(parts), tuple(arguments), selective=not plain, by_path=few)
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ",".join("?" * len(values))
+    return Where(" AND ".join(parts) or "true", tuple(arguments), selective=not plain, by_path=few)

@@ -8,16 +8,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memctl.core import kinds as kinds
-from memctl.core.models import ACTIVE
+from memctl.core import kinds
+from memctl.core.formats import codec, document, reflections
+from memctl.core.models import ACTIVE, Memory, Reflection
 from memctl.storage.entries import columns
 from memctl.storage.entries.rows import Row
 from memctl.storage.index import database as db
 from memctl.storage.index import search
 from memctl.storage.ports.view import Counts
+
+if TYPE_CHECKING:
+    from memctl.storage.index.sqlite import SqliteIndex
 
 RECORDS_AT_ONCE = 500
 """How many records are read at once, because all of them take much memory."""
@@ -48,123 +53,107 @@ def _reading_once(connection: db.Connection) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Records:
-    """The records in an index. Each method is one read."""
+    """The part of the port `View` that the index answers. Each method is one read."""
 
-    connection: db.Connection
+    index: SqliteIndex
 
-    def every(self) -> Iterator[Row]:
-        """Every present record, in time order; read in batches, because all of them take much memory."""
-        sql = "SELECT rowid FROM entries e WHERE path = 'memory.json' ORDER BY created, memory_id"
-        with _reading_once(self.connection):
-            keys = [key for (key,) in db.rows(self.connection, sql)]
-            for start in range(0, len(keys), RECORDS_AT_ONCE):
-                yield from search.matches(self.connection, keys[start : start + RECORDS_AT_ONCE])
+    def _rows(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Row]:
+        return search.entries(self.index.connection, condition, *arguments, order=order)
 
-    def every_raw(self) -> Iterator[tuple[str, bytes]]:
-        """The id and the exact bytes of every present record, in time order; read in batches."""
+    def _memories(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Memory]:
+        return [row.memory for row in self._rows(condition, *arguments, order=order)]
+
+    def all(self) -> Iterator[Memory]:
+        return (document.decode_raw(raw) for _, raw in self.raw_records())
+
+    def raw_records(self) -> Iterator[tuple[str, bytes]]:
         sql = "SELECT ref FROM entries WHERE path = 'memory.json' ORDER BY created, memory_id"
-        with _reading_once(self.connection):
-            refs = [ref for (ref,) in db.rows(self.connection, sql)]
+        with _reading_once(self.index.connection):
+            refs = [ref for (ref,) in db.rows(self.index.connection, sql)]
             for start in range(0, len(refs), RECORDS_AT_ONCE):
                 yield from self.raws(refs[start : start + RECORDS_AT_ONCE]).items()
 
-    def raws(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The exact bytes of records, by id."""
+    def raws(self, memory_ids: Sequence[str] | None = None) -> dict[str, bytes]:
+        if memory_ids is None:
+            return dict(self.raw_records())
         sql = """SELECT e.ref, e.raw, e.hash FROM json_each(?) wanted
         CROSS JOIN entries e ON e.path = 'memory.json' AND e.ref = wanted.value ORDER BY wanted.key"""
-        result = db.rows(self.connection, sql, (json.dumps(ids),)) if ids else []
+        result = db.rows(self.index.connection, sql, (json.dumps(memory_ids),)) if memory_ids else []
         for _, raw, digest in result:
-            search.check_bytes(self.connection, raw, digest)
+            search.check_bytes(self.index.connection, raw, digest)
         return {ref: raw for ref, raw, _ in result}
 
-    def before(self, created: float | None, memory_id: str) -> str | None:
-        """The id of the last record of `memory.json`, in time order, before the given position."""
+    def before(self, memory: Memory) -> str | None:
+        """The id of the last record of `memory.json`, in time order, before a new one."""
         sql = """SELECT ref FROM entries INDEXED BY entries_created
         WHERE path = 'memory.json' AND (created, memory_id) < (?, ?) ORDER BY created DESC, memory_id DESC LIMIT 1"""
-        last = db.value(self.connection, sql, (columns.BEGINNING if created is None else created, memory_id))
+        created = memory.created_at.timestamp() if memory.created_at else columns.BEGINNING
+        last = db.value(self.index.connection, sql, (created, memory.memory_id))
         return None if last is None else str(last)
 
-    def by_text(self, text_hash: str) -> list[Row]:
-        """Records with exactly this text."""
-        return search.entries(self.connection, "text_hash = ? AND text_hash != ''", text_hash)
+    def same_text(self, content: str) -> list[Memory]:
+        return self._memories("text_hash = ? AND text_hash != ''", codec.text_hash(content))
 
-    def by_key(self, category: str, key: str) -> list[Row]:
-        """Records of the fact with this key, oldest first."""
-        return search.entries(
-            self.connection, "fact_key = ? AND +path = 'memory.json'", f"{category}\0{key}", order="created, memory_id"
-        )
+    def with_key(self, category: str, key: str) -> list[Memory]:
+        condition = "fact_key = ? AND +path = 'memory.json'"
+        return self._memories(condition, f"{category}\0{key}", order="created, memory_id")
 
-    def by_external(self, external_id: str) -> list[Row]:
-        """Records imported under this id."""
-        return search.entries(self.connection, "external_id = ?", external_id)
+    def imported(self, external_id: str) -> list[Memory]:
+        return self._memories("external_id = ?", external_id)
 
-    def expired(self, now: datetime) -> list[Row]:
-        """Expired records; pinned ones do not expire."""
-        return search.entries(
-            self.connection,
+    def expired(self, now: datetime) -> list[Memory]:
+        return self._memories(
             "expires <= ? AND pinned = 0 AND +path = 'memory.json'",
             now.timestamp(),
             order="expires, ref",
         )
 
-    def profile(self, least: float, limit: int, now: datetime) -> list[Row]:
-        """Active facts and preferences of at least this confidence: preferences first, newest first."""
-        return search.entries(
-            self.connection,
+    def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
+        return self._memories(
             f"""kind NOT IN ({_NO_PROFILE}) AND status = 'active' AND confidence >= ?
-            AND problem = '' AND +path = 'memory.json'
-            AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
-            *(least, now.timestamp(), now.timestamp(), limit),
+            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?)
+            AND (ends IS NULL OR ends > ?)""",
+            *(least_confidence, now.timestamp(), now.timestamp(), limit),
             order=f"(kind = '{kinds.PREFERENCE}' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
         )
 
-    def pinned(self, limit: int, now: datetime) -> list[Row]:
-        """Active pinned records, most important first; pinned ones do not expire."""
-        return search.entries(
-            self.connection,
-            """pinned = 1 AND status = 'active' AND problem = '' AND +path = 'memory.json'
-            AND (ends IS NULL OR ends > ?)""",
+    def pinned(self, limit: int, now: datetime) -> list[Memory]:
+        return self._memories(
+            """pinned = 1 AND status = 'active' AND +path = 'memory.json' AND (ends IS NULL OR ends > ?)""",
             *(now.timestamp(), limit),
             order="importance DESC, ref LIMIT ?",
         )
 
-    def tagged(self, tag: str, limit: int, now: datetime) -> list[Row]:
-        """Active records with a tag, most important first."""
-        return search.entries(
-            self.connection,
-            """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active' AND problem = ''
+    def tagged(self, tag: str, limit: int, now: datetime) -> list[Memory]:
+        return self._memories(
+            """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active'
             AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(tag, now.timestamp(), now.timestamp(), limit),
             order="pinned DESC, importance DESC, created, ref LIMIT ?",
         )
 
-    def referring(self, path: str) -> set[str]:
-        """The ids of records whose `summary_md_ref` is this file."""
-        return {row.ref for row in search.entries(self.connection, "summary_ref = ? AND +path = 'memory.json'", path)}
+    def referring(self, name: str) -> set[str]:
+        return {row.ref for row in self._rows("summary_ref = ? AND +path = 'memory.json'", name)}
 
-    def orphans(self) -> list[Row]:
-        """Reflections without a record."""
-        return search.entries(
-            self.connection,
+    def orphans(self) -> list[Reflection]:
+        rows = self._rows(
             """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
             AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')
             AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)""",
             order="path",
         )
+        return [reflections.parse(row.raw, row.path) for row in rows]
 
     def referred(self) -> list[Row]:
         """Readable reflections that a record refers to."""
-        return search.entries(
-            self.connection,
+        return self._rows(
             """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
             AND EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
             order="path",
         )
 
     def misnamed(self) -> list[Row]:
-        """Reflections that name a record which does not refer to them, while another does."""
-        return search.entries(
-            self.connection,
+        return self._rows(
             """path > 'reflections/' AND path < 'reflections0' AND memory_id != ''
             AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id
                         AND coalesce(r.summary_ref, '') != e.path)
@@ -174,71 +163,63 @@ class Records:
 
     def unreferred(self) -> list[Row]:
         """Reflections that name a record, but no record refers to them."""
-        return search.entries(
-            self.connection,
+        return self._rows(
             """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
             AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)
             AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
             order="path",
         )
 
-    def ids_starting(self, prefix: str, limit: int = 50) -> list[str]:
-        """Record ids that start with this text."""
-        return self._ids_like(f"{_literal(prefix)}*", limit)
+    def ids_starting(self, beginning: str, limit: int) -> list[str]:
+        return self._ids_like(f"{_literal(beginning)}*", limit)
 
-    def ids_ending(self, suffix: str, limit: int = 50) -> list[str]:
-        """Record ids that end with this text."""
-        return self._ids_like(f"*{_literal(suffix)}", limit)
+    def ids_ending(self, ending: str, limit: int) -> list[str]:
+        return self._ids_like(f"*{_literal(ending)}", limit)
 
     def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
-        """The newest record ids that start with a text; with `end`, those whose last `end` characters do."""
         sql = """SELECT DISTINCT memory_id FROM entries WHERE substr(memory_id, ?, ?) = ? AND memory_id != ''
         ORDER BY memory_id DESC LIMIT ?"""
         arguments = (-end if end else 1, len(beginning), beginning, limit)
-        return [memory_id for (memory_id,) in db.rows(self.connection, sql, arguments)]
+        return [memory_id for (memory_id,) in db.rows(self.index.connection, sql, arguments)]
 
     def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
-        """Record ids that start or end with the last `length` characters of one of these."""
         ends = json.dumps([name[-length:] for name in ids])
         sql = """WITH ends AS (SELECT value FROM json_each(?))
                  SELECT DISTINCT memory_id FROM entries WHERE memory_id != ''
                  AND (substr(memory_id, ?) IN ends OR substr(memory_id, 1, ?) IN ends)"""
-        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (ends, -length, length))]
+        return [memory_id for (memory_id,) in db.rows(self.index.connection, sql, (ends, -length, length))]
 
     def _ids_like(self, pattern: str, limit: int) -> list[str]:
         sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
-        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]
+        return [memory_id for (memory_id,) in db.rows(self.index.connection, sql, (pattern, limit))]
 
     def last_id(self, low: str, high: str) -> str | None:
         """The largest record id from `low` up to `high` exclusively, of the same length."""
         sql = """SELECT max(memory_id) FROM entries
         WHERE memory_id >= ? AND memory_id < ? AND memory_id != '' AND length(memory_id) = ?"""
-        last = db.value(self.connection, sql, (low, high, len(low)))
+        last = db.value(self.index.connection, sql, (low, high, len(low)))
         return None if last is None else str(last)
 
     def categories(self) -> set[str]:
-        return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
+        return {name for (name,) in db.rows(self.index.connection, "SELECT DISTINCT category FROM entries") if name}
 
     def kinds(self) -> set[str]:
-        names = {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries")}
+        names = {name for (name,) in db.rows(self.index.connection, "SELECT DISTINCT kind FROM entries")}
         return names - {"", None, kinds.MESSAGE}
 
     def tag_counts(self) -> dict[str, int]:
         sql = f"""SELECT tag, count(*) FROM tags CROSS JOIN entries e ON e.rowid = tags.entry
         WHERE e.path = 'memory.json' AND e.status = '{ACTIVE}' GROUP BY tag"""
-        return dict(db.rows(self.connection, sql))
+        return dict(db.rows(self.index.connection, sql))
 
-    def naming(self, ids: Iterable[str]) -> list[Row]:
-        """Records that refer to any of these memories or messages, in time order."""
-        return search.entries(
-            self.connection,
+    def naming(self, ids: Iterable[str]) -> list[Memory]:
+        return self._memories(
             "rowid IN (SELECT l.entry FROM json_each(?) wanted CROSS JOIN links l ON l.target = wanted.value)",
             json.dumps([*ids]),
             order="created, memory_id",
         )
 
     def counts(self) -> Counts:
-        """The number of records by status; and of active ones by category, kind and so on."""
         active = f"status = '{ACTIVE}'"
         by_column = {name: self._counted(column, active) for name, column in columns.COUNTED.items()}
         days = self._counted("CAST(created / 86400 AS INTEGER)", f"{active} AND created > 0")
@@ -247,8 +228,8 @@ class Records:
     def _counted(self, what: str, condition: str) -> dict[str, int]:
         """The number of records with each value, most frequent first; records without a value do not count."""
         sql = f"""SELECT {what}, count(*) FROM entries
-        WHERE path = 'memory.json' AND problem = '' AND {condition} GROUP BY 1 ORDER BY 2 DESC, 1"""
-        return {str(value): number for value, number in db.rows(self.connection, sql) if value}
+        WHERE path = 'memory.json' AND {condition} GROUP BY 1 ORDER BY 2 DESC, 1"""
+        return {str(value): number for value, number in db.rows(self.index.connection, sql) if value}
 
 
 def _literal(text: str) -> str:

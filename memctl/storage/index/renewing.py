@@ -12,7 +12,7 @@ from memctl.storage.entries import columns
 from memctl.storage.index.rows import FILE_COLUMNS
 
 _BODIES_WITHOUT_TERMS = """INSERT INTO full_text (rowid, body) SELECT rowid, '' FROM entries
-WHERE problem = '' AND rowid NOT IN (SELECT id FROM full_text_docsize)"""
+WHERE rowid NOT IN (SELECT id FROM full_text_docsize)"""
 
 
 def copy(

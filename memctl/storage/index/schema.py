@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 24
+VERSION = 25
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -16,7 +16,7 @@ CREATE TABLE files (
 -- What can be found: a record of memory.json, a reflection, a passage of a document, a message of a transcript.
 CREATE TABLE entries (
     rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL,
-    line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,
+    line INTEGER NOT NULL, layer TEXT, category TEXT, kind TEXT, status TEXT,
     memory_id TEXT NOT NULL, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
     pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0,
     summary_ref TEXT, fact_key TEXT, external_id TEXT, begins REAL, ends REAL, superseded_by TEXT,
@@ -31,7 +31,7 @@ CREATE INDEX entries_memory ON entries (memory_id) WHERE memory_id != '';
 CREATE INDEX entries_summary ON entries (summary_ref) WHERE summary_ref IS NOT NULL;
 CREATE INDEX entries_key ON entries (fact_key) WHERE fact_key IS NOT NULL;
 CREATE INDEX entries_external ON entries (external_id) WHERE external_id IS NOT NULL;
-CREATE INDEX entries_pending ON entries (embedded) WHERE embedded = 0 AND problem = '';
+CREATE INDEX entries_pending ON entries (embedded) WHERE embedded = 0;
 CREATE INDEX entries_text ON entries (text_hash) WHERE text_hash != '';
 CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
 CREATE INDEX entries_pinned ON entries (pinned) WHERE pinned = 1;
@@ -41,7 +41,7 @@ CREATE INDEX entries_session ON entries (session_id, created, line, ref) WHERE s
 CREATE INDEX entries_message ON entries (ref) WHERE layer = 'MSG';
 -- What a list filters and sorts by, so that it need not read the rows.
 CREATE INDEX entries_created ON entries (
-    created, memory_id, ref, status, kind, category, problem, expires, needs_revision, pinned,
+    created, memory_id, ref, status, kind, category, expires, needs_revision, pinned,
     happened, updated, importance
 ) WHERE path = 'memory.json';
 

@@ -20,7 +20,7 @@ from memctl.storage.index import database as db
 from memctl.storage.index.conditions import Where
 from memctl.storage.ports.search import Neighbours, Origin, Scored, Vector
 
-COLUMNS = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
+COLUMNS = "rowid, path, ref, raw, line, memory_id, layer, category, hash"
 
 TIES = "e.created, e.path, e.ref"
 """The order of entries with the same score. (That of their rows depends on when each came into the index.)"""

@@ -188,7 +188,7 @@ class SqliteIndex:
     @property
     def records(self) -> Records:
         """The records of `memory.json`, to look them up."""
-        return Records(self.connection)
+        return Records(self)
 
     # Passages of documents
 
@@ -296,7 +296,7 @@ class SqliteIndex:
         message = f"CASE instr(ref, '{PASSAGE_MARK}') WHEN 0 THEN ref ELSE CAST(raw AS TEXT) ->> 'id' END"
         sql = f"""SELECT coalesce(session_id, ''), coalesce(max(session), ''), min(happened), max(happened),
             count(DISTINCT {message}), sum(length(raw))
-        FROM entries e WHERE {conditions.within(MESSAGES)} AND problem = '' AND (? = '' OR session = ?)
+        FROM entries e WHERE {conditions.within(MESSAGES)} AND (? = '' OR session = ?)
         GROUP BY session_id ORDER BY min(path || printf('%020d', line))"""
         return [*db.rows(self.connection, sql, (session, session))]
 
@@ -400,12 +400,11 @@ class SqliteIndex:
 
     def pending_count(self) -> int:
         """The number of entries without a vector."""
-        sql = "SELECT count(*) FROM entries WHERE embedded = 0 AND problem = ''"
-        return int(db.value(self.connection, sql))
+        return int(db.value(self.connection, "SELECT count(*) FROM entries WHERE embedded = 0"))
 
     def pending(self, limit: int) -> list[Row]:
         """Entries without a vector."""
-        return search.entries(self.connection, "embedded = 0 AND problem = ''", limit, order="rowid LIMIT ?")
+        return search.entries(self.connection, "embedded = 0", limit, order="rowid LIMIT ?")
 
     def put_vectors(self, rows: Iterable[tuple[Row, Packed]]) -> None:
         """Store vectors that were computed without a lock; an entry that changed meanwhile stays pending."""

@@ -63,13 +63,11 @@ def _put(connection: Any, entry: Entry, vector: Packed | None) -> None:
     rowid = _rowid(connection, entry.path, entry.ref)
     if rowid is not None:
         _clear(connection, rowid)
-    words = "" if entry.problem else terms.prepared(entry.searched)
-    row = (rowid, int(vector is not None and not entry.problem), *columns.values(entry, terms.length(words)))
+    words = terms.prepared(entry.searched)
+    row = (rowid, int(vector is not None), *columns.values(entry, terms.length(words)))
     marks = ",".join("?" * len(row))
     sql = f"INSERT OR REPLACE INTO entries (rowid, embedded, {columns.NAMES}) VALUES ({marks}) RETURNING rowid"
     rowid = int(db.value(connection, sql, row))
-    if entry.problem:
-        return
     connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, words))
     _put_names(connection, rowid, entry)
     if vector is not None:
@@ -78,7 +76,5 @@ def _put(connection: Any, entry: Entry, vector: Packed | None) -> None:
 
 def _put_names(connection: Any, rowid: int, entry: Entry) -> None:
     """Store what a record can be listed by: its tags, and the ids it refers to."""
-    tags = entry.memory.tags if entry.memory else ()
-    connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, rowid) for tag in tags])
-    named = [(each, rowid) for each in columns.names(entry)]
-    connection.executemany("INSERT OR IGNORE INTO links VALUES (?, ?)", named)
+    for table, names in (("tags", entry.memory.tags), ("links", columns.names(entry))):
+        connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", [(name, rowid) for name in names])

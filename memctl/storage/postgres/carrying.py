@@ -54,7 +54,6 @@ class CarriedRows:
     """The data of a user; call its methods within one transaction."""
 
     db: Database
-    left_out: Sequence[str] = ()
 
     def files(self) -> Iterator[File]:
         """Every file, `memory.json` first."""
@@ -63,7 +62,8 @@ class CarriedRows:
             if data := lines.content(self.db, name):
                 yield File(name, self._ended(name, data))
         yield from self._of_sessions()
-        yield from (File(_path_of_attachment(name), body) for name, body in self._rows("attachments", ("name",)))
+        for name, body in self._rows("attachments", ("name",)):
+            yield File(f"transcripts/attachments/{name}.txt", body)
         for name, body in self._rows("texts", ("name",)):
             if not name.startswith(FORM):
                 yield _file(name, body)
@@ -103,10 +103,6 @@ class CarriedRows:
     def log(self) -> Log:
         """The history."""
         return Log(tuple(log.read(self.db)), log.trimmed(self.db))
-
-
-def _path_of_attachment(name: str) -> str:
-    return f"transcripts/attachments/{name}.txt"
 
 
 def _file(name: str, body: bytes) -> File:

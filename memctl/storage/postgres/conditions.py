@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -98,7 +98,7 @@ def _times(filters: Filters, now: datetime, argument: Arguments) -> list[str]:
 
 def _others(filters: Filters, argument: Arguments) -> list[str]:
     conditions = [
-        f"e.{column} = ANY({argument(_shortened(wanted))}::text[])"
+        f"e.{column} = ANY({argument(texts(map(short, wanted)))}::text[])"
         for column, wanted in (
             ("category", filters.categories),
             ("kind", filters.kinds),
@@ -121,10 +121,6 @@ def _others(filters: Filters, argument: Arguments) -> list[str]:
         if flag is not None:
             conditions.append(f"e.{column} = {'true' if flag else 'false'}")
     return conditions
-
-
-def _shortened(values: Iterable[str]) -> str:
-    return texts(map(short, values))
 
 
 def _statuses(filters: Filters) -> Sequence[str]:

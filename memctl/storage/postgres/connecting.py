@@ -174,8 +174,7 @@ _STARTING = re.compile("the database system is (?:starting up|not yet accepting 
 
 @contextmanager
 def telling(address: Address) -> Iterator[None]:
-    """What the driver says inside is told as an error of memctl's, without what may be secret. Errors that mean "again"
-    are let through."""
+    """Raise errors of the driver as memctl's own, without secrets; `RETRIED` ones pass unchanged."""
     try:
         yield
     except RETRIED:
@@ -231,60 +230,33 @@ def without_secrets(address: Address, text: str) -> str:
 
 
 def _named(address: Address, problem: psycopg.Error) -> MemctlError:
-    message = _message_of(address, problem)
-    for kinds, make in _KINDS:
-        if isinstance(problem, kinds):
-            return make(message, address)
-    if isinstance(problem, psycopg.OperationalError):
-        return DatabaseError(f"the connection to {address.shown} was lost: {message}", hint=_LOST)
-    return StorageError(f"the database {address.shown} refused: {message}", hint="Nothing was changed.")
+    given = {"at": address.shown, "address": address.as_argument, "message": _message_of(address, problem)}
+    if isinstance(problem, sql.QueryCanceled) and "statement timeout" in given["message"]:
+        hint = "Nothing was changed. `statement_timeout=60s` in the address, or the role's setting, allows more."
+        return DatabaseError(f"the database {address.shown} took longer than its statement_timeout allows", hint=hint)
+    error, message, hint = next(row[1:] for row in _ERRORS if isinstance(problem, row[0]))
+    return error(message.format(**given), hint=hint.format(**given))
 
 
-_LOST = "What was acknowledged is saved. Try again in a moment; the next command opens a new connection."
-
-
-def _locked(message: str, address: Address) -> MemctlError:
-    hint = "Try again; `lock_timeout` says how long to wait."
-    return LockedError(f"somebody else is writing to {address.shown}", hint=hint)
-
-
-def _too_slow(message: str, address: Address) -> MemctlError:
-    if "statement timeout" not in message:
-        return DatabaseError(f"the statement was cancelled: {message}", hint="Nothing was changed. Try again.")
-    hint = "Nothing was changed. `statement_timeout=60s` in the address, or the role's setting, allows more."
-    return DatabaseError(f"the database {address.shown} took longer than its statement_timeout allows", hint=hint)
-
-
-def _read_only(message: str, address: Address) -> MemctlError:
-    hint = "Write to the primary server; a replica answers questions only."
-    return StorageError(f"the database {address.shown} is read-only", hint=hint)
-
-
-def _full(message: str, address: Address) -> MemctlError:
-    hint = "Nothing was changed. Free some space."
-    return StorageError(f"the database {address.shown} has no room left: {message}", hint=hint)
-
-
-def _not_allowed(message: str, address: Address) -> MemctlError:
-    hint = "The owner of the tables grants what is needed: `memctl init ADDRESS --grant ROLE`."
-    return RefusedError(f"the role may not do this in {address.shown}: {message}", hint=hint)
-
-
-def _no_table(message: str, address: Address) -> MemctlError:
-    hint = f"Make them: `memctl init {address.as_argument}`, with the address of who may create tables."
-    return StorageError(f"{address.shown} has not the tables of memctl: {message}", hint=hint)
-
-
-def _too_large(message: str, address: Address) -> MemctlError:
-    return InvalidDataError(f"the database cannot hold this: {message}", hint="Nothing was changed.")
-
-
-_KINDS = (
-    ((sql.LockNotAvailable,), _locked),
-    ((sql.QueryCanceled,), _too_slow),
-    ((sql.ReadOnlySqlTransaction,), _read_only),
-    ((sql.DiskFull, sql.OutOfMemory, sql.InsufficientResources, sql.ConfigurationLimitExceeded), _full),
-    ((sql.InsufficientPrivilege,), _not_allowed),
-    ((sql.UndefinedTable, sql.InvalidSchemaName, sql.UndefinedColumn), _no_table),
-    ((sql.ProgramLimitExceeded, sql.DataError), _too_large),
-)
+_ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[MemctlError], str, str], ...] = (
+    ((sql.LockNotAvailable,), LockedError, "somebody else is writing to {at}",
+     "Try again; `lock_timeout` says how long to wait."),
+    ((sql.QueryCanceled,), DatabaseError, "the statement was cancelled: {message}",
+     "Nothing was changed. Try again."),
+    ((sql.ReadOnlySqlTransaction,), StorageError, "the database {at} is read-only",
+     "Write to the primary server; a replica answers questions only."),
+    ((sql.DiskFull, sql.OutOfMemory, sql.InsufficientResources, sql.ConfigurationLimitExceeded),
+     StorageError, "the database {at} has no room left: {message}",
+     "Nothing was changed. Free some space."),
+    ((sql.InsufficientPrivilege,), RefusedError, "the role may not do this in {at}: {message}",
+     "The owner of the tables grants what is needed: `memctl init ADDRESS --grant ROLE`."),
+    ((sql.UndefinedTable, sql.InvalidSchemaName, sql.UndefinedColumn),
+     StorageError, "{at} has not the tables of memctl: {message}",
+     "Make them: `memctl init {address}`, with the address of who may create tables."),
+    ((sql.ProgramLimitExceeded, sql.DataError), InvalidDataError, "the database cannot hold this: {message}",
+     "Nothing was changed."),
+    ((psycopg.OperationalError,), DatabaseError, "the connection to {at} was lost: {message}",
+     "What was acknowledged is saved. Try again in a moment; the next command opens a new connection."),
+    ((psycopg.Error,), StorageError, "the database {at} refused: {message}", "Nothing was changed."),
+)  # fmt: skip
+"""The error of memctl's for each of the driver's, with its message and hint. The first row that fits counts."""

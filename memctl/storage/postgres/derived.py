@@ -16,7 +16,7 @@ from memctl.storage.entries import columns
 from memctl.storage.entries.decoding import part_of
 from memctl.storage.entries.rows import Entry, Row
 from memctl.storage.entries.vectors import Packed
-from memctl.storage.postgres.escaping import numbers, restored, short, texts
+from memctl.storage.postgres.escaping import blobs, numbers, restored, short, texts
 from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 
@@ -27,7 +27,7 @@ Place = tuple[str, str]
 AT_ONCE = 1_000
 """Entries in one statement."""
 
-FOUND = """e.n, e.path, e.ref, CASE WHEN e.record
+ROW = """e.n, e.path, e.ref, CASE WHEN e.record
     THEN (SELECT m.raw FROM memories m WHERE m.user_id = $1 AND m.memory_id = e.ref)
     ELSE coalesce(e.raw, (SELECT t.body FROM texts t WHERE t.user_id = $1 AND t.name = e.path)) END,
     e.line, e.memory_id, e.layer, e.category"""
@@ -165,7 +165,7 @@ def _put(
     packed = {each.n: vectors[place] for each in new if (place := (each.entry.path, each.entry.ref)) in vectors}
     _clear(db, [each for each in new if each.known], packed)
     _put_entries(db, new, packed)
-    _put_names(db, "tags", "tag", [(each.n, short(tag)) for each in new for tag in _tags(each.entry)])
+    _put_names(db, "tags", "tag", [(each.n, short(tag)) for each in new for tag in each.entry.memory.tags])
     _put_names(db, "links", "target", [(each.n, short(name)) for each in new for name in columns.names(each.entry)])
     _put_postings(db, [each for each in new if not each.same_words])
     put_vectors(db, {each.n: PARTS[part_of(each.entry.path)] for each in new}, packed)
@@ -204,8 +204,7 @@ _TEXTS = frozenset(
 )  # fmt: skip
 _FLAGS = frozenset(("pinned", "needs_revision", "asks", "stands"))
 _SHORT = _TEXTS - {"path", "ref", "memory_id", "superseded_by"}
-_LEFT_OUT = frozenset(("raw", "problem"))
-_KEPT = tuple(name for name in _COLUMNS if name not in _LEFT_OUT)
+_KEPT = tuple(name for name in _COLUMNS if name != "raw")
 _OWN = ("n", "part", "record", "digest", "embedded", "size", "raw")
 
 
@@ -244,21 +243,12 @@ def _entry_row(new: _New, embedded: bool) -> dict[str, Any]:
 
 def _array(kind: str, name: str, values: Sequence[Any]) -> str:
     if kind == "text":
-        shortened = (short(v) if v is not None and name in _SHORT else v for v in values)
-        return texts(shortened)
+        return texts(short(v) if v is not None and name in _SHORT else v for v in values)
     if kind == "bool":
         return f"{{{','.join('t' if v else 'f' for v in values)}}}"
     if kind == "bytea":
-        return f"{{{','.join('NULL' if v is None else _bytes(v) for v in values)}}}"
+        return blobs(values)
     return f"{{{','.join('NULL' if v is None else repr(v) for v in values)}}}"
-
-
-def _bytes(value: bytes) -> str:
-    return f'"\\\\x{value.hex()}"'
-
-
-def _tags(entry: Entry) -> Iterable[str]:
-    return entry.memory.tags if entry.memory else ()
 
 
 def _put_names(db: Database, table: str, column: str, pairs: Sequence[tuple[int, str]]) -> None:
@@ -319,7 +309,7 @@ def put_vectors(db: Database, parts: Mapping[int, int], packed: Mapping[int, Pac
 
 def pending(db: Database, limit: int) -> list[tuple[Row, str, int]]:
     """Entries without a vector, with what tells whether they are still the same, and their parts."""
-    sql = f"""SELECT {FOUND}, e.hash, e.part FROM entries e WHERE e.user_id = $1 AND NOT e.embedded ORDER BY e.n
+    sql = f"""SELECT {ROW}, e.hash, e.part FROM entries e WHERE e.user_id = $1 AND NOT e.embedded ORDER BY e.n
     LIMIT {limit}"""
     return [(row_of(values), digest, part) for *values, digest, part in db.rows(sql, db.user)]
 

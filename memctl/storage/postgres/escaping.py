@@ -50,6 +50,10 @@ def texts(values: Iterable[str | None]) -> str:
     return f"{{{','.join(map(_element, values))}}}"
 
 
+def blobs(values: Iterable[bytes | None]) -> str:
+    return "{" + ",".join("NULL" if value is None else f'"\\\\x{value.hex()}"' for value in values) + "}"
+
+
 def _element(text: str | None) -> str:
     if text is None:
         return "NULL"

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from memctl.core import records
 from memctl.core.formats import document, knowledge, reflections
 from memctl.core.formats.document import FILE_NAME
 from memctl.core.models import Change, Memory
 from memctl.errors import InvalidDataError
 from memctl.providers.base import Embedder
+from memctl.storage.embedding import embed_entries
 from memctl.storage.entries.making import passage_entries, record_entry, reflection_entry
 from memctl.storage.entries.rows import Entry
-from memctl.storage.entries.vectors import Packed, packed_all
 from memctl.storage.ports.storage import Progress
 from memctl.storage.postgres import derived
 from memctl.storage.postgres import state as states
@@ -27,8 +28,6 @@ from memctl.storage.postgres.transactions import Database
 
 AT_ONCE = 1_000
 """Lines of transcripts that are taken in with one transaction; entries that are made before they are written."""
-
-EMBED_BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Indexing:
 
     def _everything(self, problems: dict[str, str]) -> Iterator[Entry]:
         """All that can be found, memories first; what cannot be read is noted in `problems`."""
-        memories = sorted(self._memories(problems), key=lambda pair: _order(pair[0]))
+        memories = sorted(self._memories(problems), key=lambda pair: records.order_key(pair[0]))
         yield from (record_entry(memory, raw) for memory, raw in memories)
         sql = "SELECT name, body FROM texts WHERE user_id = $1 ORDER BY name"
         for name, body in self.db.stream(sql, self.db.user):
@@ -131,18 +130,8 @@ class Indexing:
         removed: Sequence[Place],
         known: Mapping[Place, Known | None] = MappingProxyType({}),
     ) -> State:
-        return derived.update(self.db, state, entries, removed, self._vectors(state, entries), known)
-
-    def _vectors(self, state: State, entries: Sequence[Entry]) -> dict[Place, Packed]:
-        """The vectors of entries. A slow model makes them later, outside of any transaction."""
-        if self.embedder is None or self.embedder.slow or state.model != self.embedder.identity:
-            return {}
-        packed: dict[Place, Packed] = {}
-        for start in range(0, len(entries), EMBED_BATCH):
-            batch = entries[start : start + EMBED_BATCH]
-            vectors = self.embedder.embed([entry.text for entry in batch])
-            packed |= {(e.path, e.ref): each for e, each in zip(batch, packed_all(vectors), strict=True)}
-        return packed
+        vectors = embed_entries(entries, self.embedder, state.model)
+        return derived.update(self.db, state, entries, removed, vectors, known)
 
     def _stale(self, paths: set[str], made: Sequence[Entry]) -> list[Place]:
         """Entries of some texts that these no longer have."""
@@ -175,10 +164,6 @@ def _of_text(name: str, data: bytes | None) -> tuple[list[Entry], str]:
         return [reflection_entry(reflections.parse(data, name), data)], ""
     except InvalidDataError as problem:
         return [], problem.message
-
-
-def _order(memory: Memory) -> tuple[float, str]:
-    return (memory.created_at.timestamp() if memory.created_at else -1e12, memory.memory_id)
 
 
 def _chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:

@@ -119,9 +119,7 @@ class PostgresMessages:
         after = 0
         while rows := self._db.rows(sql, self._db.user, after):
             for log, seq, data in rows:
-                yield from (
-                    entry.memory for entry in self._entries(restored(log), lines.read(data, seq)) if entry.memory
-                )
+                yield from (entry.memory for entry in self._entries(restored(log), lines.read(data, seq)))
             after = rows[-1][1]
 
     def _entries(self, log: str, line: Line | None) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""What one question has found so far: rows come with what is asked for next, which saves round trips."""
+"""What one query has read so far: rows come with the columns that the next step needs, which saves round trips."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memctl.storage.entries.rows import Row as Match
 from memctl.storage.entries.vectors import Packed
 from memctl.storage.ports.search import Origin, Scored
 from memctl.storage.postgres.conditions import Arguments
-from memctl.storage.postgres.derived import FOUND, row_of
+from memctl.storage.postgres.derived import ROW, row_of
 from memctl.storage.postgres.escaping import numbers, restored
 from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
@@ -60,7 +60,7 @@ class Moment:
     def columns(self, argument: Arguments) -> str:
         """The columns of `entries e` and `vectors v` that are read along."""
         near = cosine(self.vector, argument) if self.vector else "NULL::float8"
-        return f"{ORIGIN}, {near}, {FOUND}" if self.whole else f"{ORIGIN}, {near}"
+        return f"{ORIGIN}, {near}, {ROW}" if self.whole else f"{ORIGIN}, {near}"
 
     def join(self) -> str:
         """The join that these columns need."""
@@ -68,13 +68,13 @@ class Moment:
 
     def note(self, n: int, beside: Sequence[Any]) -> None:
         """Note the columns that were read along for an entry."""
-        origin, value, found = beside[:_OF_ORIGIN], beside[_OF_ORIGIN], beside[_OF_ORIGIN + 1 :]
+        origin, value, row = beside[:_OF_ORIGIN], beside[_OF_ORIGIN], beside[_OF_ORIGIN + 1 :]
         if n not in self._origins:
             self._origins[n] = _origin(origin)
         if self.vector:
             self._cosines[n] = value
-        if found:
-            self.matches[n] = row_of(found)
+        if row:
+            self.matches[n] = row_of(row)
 
     def knows(self, key: object) -> bool:
         """Whether what has this key was read."""
@@ -87,7 +87,7 @@ class Moment:
             self.note(n, beside)
 
     def scored(self, key: object, read: Callable[[], list[Row]], part: str = "") -> list[Scored]:
-        """Entries with scores, of one part or of all, best first: read once, whatever part is asked for next.
+        """Entries with scores, of one part or of all, best first; read once, whatever part is needed next.
 
         Args:
             read: rows of a key, a score, a part, and the columns read along (`ORIGIN` first).

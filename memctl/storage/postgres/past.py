@@ -10,28 +10,22 @@ from pathlib import Path
 
 from memctl.core.formats import document
 from memctl.core.formats.document import FILE_NAME
-from memctl.errors import ProviderError
 from memctl.providers.base import Embedder
-from memctl.storage.entries.making import record_entry, text_of
+from memctl.storage.embedding import INLINE_EMBEDDINGS, embed_pending
+from memctl.storage.entries.making import record_entry
 from memctl.storage.entries.rows import Entry
-from memctl.storage.entries.vectors import Packed, packed_all
+from memctl.storage.entries.vectors import Packed
 from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.postgres.escaping import restored
 from memctl.storage.postgres.transactions import Database
 
-EMBED_BATCH = 256
-
 
 @contextmanager
 def search_of(
-    db: Database, model: str, records: Mapping[str, bytes], embedder: Embedder | None, at_most: int
+    db: Database, model: str, records: Mapping[str, bytes], embedder: Embedder | None
 ) -> Iterator[tuple[SqliteIndex, str]]:
-    """An index of these records alone, and why it lacks vectors; empty where it has them or `embedder` is None.
-
-    Args:
-        at_most: vectors that a slow model makes where they are missing.
-    """
+    """An index of these records alone, and why it lacks vectors; empty if it has them or `embedder` is None."""
     index = SqliteIndex(Path(":memory:"))
     try:
         entries = [record_entry(document.decode_raw(raw), raw) for raw in records.values()]
@@ -41,7 +35,7 @@ def search_of(
             vectors = _known(db, entries)
         state = FileState(FILE_NAME, 0, 0, 0, 0)
         index.update([FileUpdate(FILE_NAME, None, state, entries)], vectors)
-        yield index, _missing(index, embedder, at_most) if embedder else ""
+        yield index, embed_pending(index, embedder, at_most=INLINE_EMBEDDINGS)[1]
     finally:
         index.close()
 
@@ -63,18 +57,3 @@ def _packed(vector: bytes | None, bits: bytes | None) -> Packed:
     (dimensions,) = struct.unpack_from(">H", vector)
     values = struct.unpack_from(f">{dimensions}e", vector, 4)
     return Packed(array("b", map(int, values)).tobytes(), bytes(bits[4:]))
-
-
-def _missing(index: SqliteIndex, embedder: Embedder, at_most: int) -> str:
-    """Make the vectors that are missing; returns why some still are."""
-    if index.meta("model") != embedder.identity:
-        index.forget_vectors(embedder.identity)
-    if embedder.slow and index.pending_count() > at_most:
-        return "`memctl sync` makes them"
-    try:
-        while batch := index.pending(EMBED_BATCH):
-            made = embedder.embed([text_of(row) for row in batch])
-            index.put_vectors(zip(batch, packed_all(made), strict=True))
-    except ProviderError as problem:
-        return problem.message
-    return ""

@@ -16,12 +16,15 @@ from memctl.storage.ports.search import SORTED, Match, Neighbours, Origin, Score
 from memctl.storage.postgres import nearest, words
 from memctl.storage.postgres import state as states
 from memctl.storage.postgres.conditions import Arguments, Where
-from memctl.storage.postgres.derived import FOUND, row_of
+from memctl.storage.postgres.derived import ROW, row_of
 from memctl.storage.postgres.escaping import numbers, restored, texts
 from memctl.storage.postgres.moment import Moment
 from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import SNAPSHOT, Database
 from memctl.storage.postgres.words import Counts
+
+_SAMPLE = 50
+"""Messages by which the size of all is estimated."""
 
 _SORT_COLUMNS = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
 
@@ -54,7 +57,7 @@ class PostgresSearch:
     # Looking up
 
     def _rows(self, condition: str, *arguments: Any, order: str = "e.n") -> list[Row]:
-        sql = f"SELECT {FOUND} FROM entries e WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
+        sql = f"SELECT {ROW} FROM entries e WHERE e.user_id = $1 AND {condition} ORDER BY {order}"
         return [row_of(values) for values in self._db.rows(sql, self._db.user, *arguments)]
 
     def matches(self, keys: Sequence[int]) -> list[Row]:
@@ -109,10 +112,10 @@ class PostgresSearch:
         sql = "SELECT path, count(*) FROM entries WHERE user_id = $1 AND part = 3 GROUP BY path ORDER BY path"
         return {restored(path): count for path, count in self._db.rows(sql, self._db.user)}
 
-    def mean_message_size(self, most: int, sample: int = 50) -> int:
+    def mean_message_size(self, most: int) -> int:
         if not self.has(MESSAGES):
             return 0
-        sampled = self._rows("e.part = 2", order=f"e.ref LIMIT {sample}")
+        sampled = self._rows("e.part = 2", order=f"e.ref LIMIT {_SAMPLE}")
         contents = [str(json.loads(each.raw)["text"]) for each in sampled]
         return sum(min(most, len(text.encode("utf-8", "replace"))) for text in contents) // max(1, len(contents))
 

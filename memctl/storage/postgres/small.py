@@ -1,4 +1,4 @@
-"""A user with few entries is read whole for a question, in one round trip: by key, words and vector would take three.
+"""All entries of a user who has few, read in one round trip: by key, words and vector would take three.
 
 Each table is read for itself, and what belongs together is put together here: the server would take longer to plan the
 joins than to read the rows.
@@ -7,7 +7,7 @@ joins than to read the rows.
 from __future__ import annotations
 
 from memctl.storage.postgres.conditions import Arguments, Where
-from memctl.storage.postgres.derived import FOUND, row_of
+from memctl.storage.postgres.derived import ROW, row_of
 from memctl.storage.postgres.moment import ORIGIN, Moment, Row, cosine
 
 MOST = 150
@@ -15,7 +15,7 @@ MOST = 150
 
 
 def is_small(moment: Moment) -> bool:
-    """Whether to read all for what is asked for next: a question whose vector is known."""
+    """Whether to read everything at once: few entries, and the vector of the question is known."""
     return moment.vector is not None and moment.state.total <= MOST
 
 
@@ -34,7 +34,10 @@ def read(moment: Moment, scored: str, argument: Arguments, where: Where) -> list
     assert packed is not None
     condition = where.sql(of_entries)
     entries, vectors, scores = moment.db.several(
-        (f"SELECT {FOUND}, e.part, {ORIGIN} FROM entries e WHERE e.user_id = $1 AND {condition}", of_entries.values),
+        (
+            f"SELECT {ROW}, e.part, {ORIGIN} FROM entries e WHERE e.user_id = $1 AND {condition}",
+            of_entries.values,
+        ),
         (
             f"SELECT v.n, {cosine(packed, of_vectors)} FROM vectors v WHERE v.user_id = $1 AND v.vector IS NOT NULL",
             of_vectors.values,
@@ -42,14 +45,14 @@ def read(moment: Moment, scored: str, argument: Arguments, where: Where) -> list
         (scored, argument.values),
     )
     cosines: dict[int, float] = dict(vectors)
-    columns = {row[0]: (*row[_OF_FOUND:], cosines.get(row[0])) for row in entries}
-    moment.matches |= {row[0]: row_of(row[:_OF_FOUND]) for row in entries}
+    columns = {row[0]: (*row[_OF_ROW:], cosines.get(row[0])) for row in entries}
+    moment.matches |= {row[0]: row_of(row[:_OF_ROW]) for row in entries}
     moment.put(vectors_of(moment, where), _rows(cosines, columns))
     return _rows(dict(scores), columns)
 
 
-_OF_FOUND = 8
-"""The columns of `FOUND`."""
+_OF_ROW = 8
+"""The columns of `ROW`."""
 
 
 def _rows(scores: dict[int, float], columns: dict[int, Row]) -> list[Row]:

@@ -21,6 +21,7 @@ from memctl.core.records import IdMaker
 from memctl.errors import MemctlError, NotFoundError, ProviderError, RefusedError
 from memctl.providers import waiting
 from memctl.providers.base import Embedder
+from memctl.storage.embedding import EMBED_BATCH, INLINE_EMBEDDINGS
 from memctl.storage.entries.making import text_of
 from memctl.storage.entries.vectors import packed_all
 from memctl.storage.housekeeping import housekeeping
@@ -45,11 +46,6 @@ if TYPE_CHECKING:
     from memctl.storage.postgres.sessions import PostgresSessions
 
 T = TypeVar("T")
-
-INLINE_EMBEDDINGS = 64
-"""How many missing vectors of a slow model a question makes before it is answered; with more, it goes without them."""
-
-EMBED_BATCH = 256
 
 
 class PostgresStorage:
@@ -346,7 +342,7 @@ class PostgresStorage:
     ) -> AbstractContextManager[tuple[Search, str]]:
         from memctl.storage.postgres.past import search_of
 
-        return search_of(self.db, self.model(), records, self.embedder if vectors else None, INLINE_EMBEDDINGS)
+        return search_of(self.db, self.model(), records, self.embedder if vectors else None)
 
     # What was
 

@@ -20,7 +20,7 @@ from memctl.storage.entries.rows import Row
 from memctl.storage.ports.search import Search
 from memctl.storage.ports.view import Counts, StoredDocument
 from memctl.storage.postgres import lines
-from memctl.storage.postgres.derived import FOUND, row_of
+from memctl.storage.postgres.derived import ROW, row_of
 from memctl.storage.postgres.escaping import restored, short, texts
 from memctl.storage.postgres.search import PostgresSearch
 from memctl.storage.postgres.transactions import SNAPSHOT, Database, literal
@@ -99,7 +99,7 @@ class PostgresView:
         """The rows that meet a condition; which are the first of them is decided before any bytes are read."""
         some = f"SELECT * FROM entries e WHERE e.user_id = $1 AND {condition}"
         some += "" if limit is None else f" ORDER BY {order} LIMIT {limit}"
-        sql = f"SELECT {FOUND} FROM ({some}) e ORDER BY {order}"
+        sql = f"SELECT {ROW} FROM ({some}) e ORDER BY {order}"
         return [row_of(values) for values in self.db.rows(sql, self.db.user, *arguments)]
 
     # Memories
@@ -124,9 +124,9 @@ class PostgresView:
         self.expected.update({(column, value): [] for column, values in wanted.items() for value in values})
         lookups = [(_looking_up(column), (self.db.user, texts(values))) for column, values in wanted.items()]
         with self.db.transaction(SNAPSHOT):
-            last, *found = self.db.several(self._last_of(ids), *lookups)
+            last, *results = self.db.several(self._last_of(ids), *lookups)
         self._note_last(last)
-        for column, rows in zip(wanted, found, strict=True):
+        for column, rows in zip(wanted, results, strict=True):
             for value, raw in rows:
                 self.expected[column, restored(value)].append(raw)
 

@@ -158,7 +158,7 @@ def _of_small(moment: Moment, question: Question, where: Where) -> list[Scored]:
 
 
 def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
-    """Where parts are asked for one after the other, memories first, these are asked for together with all others."""
+    """Queries read parts one after the other, memories first: then all parts are read at once."""
     part, anywhere = where.filters.only, where.anywhere
     key = ("words of each part", tuple(question.counts), anywhere, limit)
     if part == MEMORIES or (part and moment.knows(key)):

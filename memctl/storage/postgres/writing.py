@@ -17,7 +17,7 @@ from memctl.errors import ConflictError, InvalidDataError
 from memctl.storage.postgres import derived, lines, log
 from memctl.storage.postgres import state as states
 from memctl.storage.postgres.derived import Known, Place
-from memctl.storage.postgres.escaping import LONGEST_ID, restored, texts
+from memctl.storage.postgres.escaping import LONGEST_ID, blobs, restored, texts
 from memctl.storage.postgres.indexing import Indexing
 from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import Database
@@ -100,11 +100,10 @@ def _header(view: PostgresView, change: Change) -> Header | None:
 def put_memories(db: Database, raws: Mapping[str, bytes]) -> None:
     """Store records, by id."""
     if raws:
-        bodies = "{" + ",".join(f'"\\\\x{raw.hex()}"' for raw in raws.values()) + "}"
         db.later(
             """INSERT INTO memories (user_id, memory_id, raw) SELECT $1, u.* FROM unnest($2::text[], $3::bytea[]) u
             ON CONFLICT (user_id, memory_id) DO UPDATE SET raw = excluded.raw""",
-            *(db.user, texts(raws), bodies),
+            *(db.user, texts(raws), blobs(raws.values())),
         )
 
 

@@ -107,12 +107,7 @@ def _line_changes(folder: UserFolder, path: str, clean: Clean) -> FileChange | N
     for line in opening.lines(full):
         new = clean(line)
         gone, changed = gone + (not new), changed + bool(new and new != line)
-    after = partial(_cleaned_lines, full, clean)
-    return FileChange(path, after, gone, changed) if gone or changed else None
-
-
-def _cleaned_lines(path: Path, clean: Clean) -> Iterator[bytes]:
-    return map(clean, opening.lines(path))
+    return FileChange(path, lambda: map(clean, opening.lines(full)), gone, changed) if gone or changed else None
 
 
 def _whole_change(folder: UserFolder, path: str, what: Erasure, sign: Sign) -> FileChange | None:

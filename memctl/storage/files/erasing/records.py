@@ -120,11 +120,9 @@ def header_without(header: Mapping[str, Any], ids: Ids) -> Mapping[str, Any]:
     if not isinstance(listed, list):
         return header
     kept = [each for each in listed if not mentions.in_conflict(each, ids)]
-    return header if len(kept) == len(listed) else _with_conflicts(header, kept)
-
-
-def _with_conflicts(header: Mapping[str, Any], kept: list[Any]) -> Mapping[str, Any]:
-    return {name: value if name != CONFLICTS else kept for name, value in header.items() if name != CONFLICTS or kept}
+    if len(kept) == len(listed):
+        return header
+    return {name: kept if name == CONFLICTS else value for name, value in header.items() if name != CONFLICTS or kept}
 
 
 def _without(record: document.RawRecord, ids: Ids) -> bytes | None:

@@ -14,12 +14,19 @@ from memctl.storage.ports.storage import Progress
 
 EMBED_BATCH = 256
 
+INLINE_EMBEDDINGS = 64
+"""The most missing vectors of a slow model that a query computes; if there are more, it uses none."""
+
 
 def embed_entries(
-    entries: Sequence[Entry], embedder: Embedder | None, index: SqliteIndex, progress: Progress | None = None
+    entries: Sequence[Entry], embedder: Embedder | None, model: str, progress: Progress | None = None
 ) -> dict[tuple[str, str], Packed]:
-    """The vectors of new entries. A slow model makes them later, without a lock."""
-    if embedder is None or embedder.slow or index.meta("model") != embedder.identity:
+    """The vectors of new entries. A slow model makes them later, without a lock.
+
+    Args:
+        model: the identity of the model whose vectors are in the index.
+    """
+    if embedder is None or embedder.slow or model != embedder.identity:
         return {}
     packed: dict[tuple[str, str], Packed] = {}
     for start in range(0, len(entries), EMBED_BATCH):
