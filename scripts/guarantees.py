@@ -25,13 +25,17 @@ PAGE = ROOT / "docs" / "guarantees.md"
 FIGURES = ROOT / "docs" / "guarantees.json"
 SHORT, TORTURE = "short", "torture"
 
-_ROW = re.compile(r"^(\| [^|]+ \| `(tests/[\w/.]+::\w+)` \|)[^|]*\|[^|]*\|$", re.MULTILINE)
+_ROW = re.compile(r"^(\| [^|]+ \| ((?:`tests/[\w/.]+::\w+` )+)\|)[^|]*\|[^|]*\|$", re.MULTILINE)
 _DATE = re.compile(r"^(- Figures of `make (\w+)`: ).*$", re.MULTILINE)
 
 
 def tests(page: str) -> list[str]:
     """The tests a page names, each as `path::name`."""
-    return list(dict.fromkeys(test for _, test in _ROW.findall(page)))
+    return list(dict.fromkeys(test for _, cell in _ROW.findall(page) for test in _named(cell)))
+
+
+def _named(cell: str) -> list[str]:
+    return cell.replace("`", "").split()
 
 
 def counted(lines: str) -> dict[str, int]:
@@ -45,15 +49,16 @@ def counted(lines: str) -> dict[str, int]:
 
 
 def filled(page: str, figures: Mapping[str, Any]) -> str:
-    """The page with the figures in its tables; `–` where none is known."""
+    """The page with the figures in its tables: of a row with several tests, their sum; `–` where none is known."""
 
     def row(match: re.Match[str]) -> str:
-        cells = (figures[form]["cases"].get(match[2]) for form in (SHORT, TORTURE))
-        return f"{match[1]} {' | '.join('–' if cell is None else f'{cell:,}' for cell in cells)} |"
+        known = [[figures[form]["cases"].get(test) for test in _named(match[2])] for form in (SHORT, TORTURE)]
+        sums = ([number for number in numbers if number is not None] for numbers in known)
+        return f"{match[1]} {' | '.join(f'{sum(numbers):,}' if numbers else '–' for numbers in sums)} |"
 
     def date(match: re.Match[str]) -> str:
         form = figures[TORTURE if match[2] == TORTURE else SHORT]
-        return f"{match[1]}{form['date']}, `{form['command']}`."
+        return f"{match[1]}{form['date']}."
 
     return _DATE.sub(date, _ROW.sub(row, page))
 
