@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from memctl.core.text.patterns import compiled
 from memctl.core.text.sentences import sentences as sentences_of
-from memctl.extraction import statements
+from memctl.extraction import statements, words
 from memctl.extraction.own_words import HIDDEN, SOMEBODYS_WORDS
 from memctl.extraction.persons import about_person, plainer, relatives
 from memctl.extraction.words import worded
@@ -130,7 +130,7 @@ _TYPED = r"\b(i(?=m\b|ve\b)|(?:do|does|did|is|are|was|ca|wo)n(?=t\b))(m|ve|t)\b"
 
 def read(sentence: str) -> Sentence:
     """A sentence and what it states."""
-    text = plainer(typed(worded("quotes").sub(_without_quotation, sentence)))
+    text = words.full_width(plainer(typed(worded("quotes").sub(_without_quotation, sentence))))
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
     conditional = worded("condition_en").search(text) or compiled(_CONDITION_ZH).search(text)
     return Sentence(sentence, tuple(_stated(text, asks)), asks, conditional is not None)
@@ -228,4 +228,5 @@ def _first_question(parts: list[str]) -> int:
 
 
 def _asking(clause: str) -> bool:
-    return worded("asks_en").search(clause) is not None or worded("asks_zh").search(clause) is not None
+    asks_zh = worded("asks_zh").search(words.simplified(clause))
+    return worded("asks_en").search(clause) is not None or asks_zh is not None

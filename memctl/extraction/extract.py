@@ -54,7 +54,7 @@ def rules(
     for number, utterance, own in _own_sentences(everything, user):
         at = utterance.time or now
         earlier, latest = latest, []
-        repaired, last, awaited = False, None, False
+        repaired, last, awaited, several = False, None, False, False
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
         for sentence in (part for whole in own for part in _by_subject(whole, at)):
@@ -73,11 +73,17 @@ def rules(
                 earlier_one, text, proposals = right
                 for one in earlier_one.proposals:
                     kept.pop(one.identity, None)
+            elif several or statements.awaits_several(text):
+                awaits, several = not several, not sentence.asks
+                proposals = proposals if awaits or sentence.asks or proposals else [asked_to_keep(sentence, text, at)]
             elif statements.points(sentence.text):  # to the sentence before, or to the next one
                 proposals = [asked_to_keep(last, last.text, at)] if last else []
                 awaited = not latest and not proposals
             elif awaited:
                 proposals, awaited = proposals or [asked_to_keep(sentence, sentence.text, at)], False
+            elif statements.refers_back(text):
+                own = proposals or [asked_to_keep(sentence, text, at)]
+                proposals = [*([asked_to_keep(last, last.text, at)] if last else []), *own]
             else:
                 proposals = _correcting(sentence, proposals, at, answered)
             latest += proposals

@@ -26,7 +26,7 @@ def instructs(text: str) -> bool:
         return _orders(rest, any_verb=True) or any(_found(form(ENGLISH, name), without) for name in _FOR_GOOD)
     if not scoped and not _first(forms(ENGLISH, "scope"), rest):
         return False
-    return (_orders(rest) and not _found(r"\b(?!you(?:r|'re)?\b){pointing}\b", rest)) or _found(
+    return (_orders(rest) and not _found(r"\b(?<!me )(?!you(?:r|'re)?\b){pointing}\b", rest)) or _found(
         form(ENGLISH, "wish"), rest
     )
 

@@ -24,6 +24,7 @@ def read(clause: str, people: Iterable[str] = ()) -> str:
     Args:
         people: names of those near the speaker, of whom a clause may be.
     """
+    clause = words.simplified(clause)
     if unserious(clause):
         return ""
     if befalls(clause):
@@ -132,6 +133,20 @@ def points(text: str) -> bool:
     return back.search(words.simplified(text)) is not None
 
 
+def refers_back(text: str) -> bool:
+    """Whether a sentence asks to keep the one before, and says more: "Hang on to that, he is slow"."""
+    return _has_one(text, "refers_back")
+
+
+def awaits_several(text: str) -> bool:
+    """Whether a sentence asks to keep what follows, be it several sentences: "Store the following" before them."""
+    return _has_one(text, "several")
+
+
+def _has_one(text: str, name: str) -> bool:
+    return words.pattern(_language(text), form(_language(text), name)).search(words.simplified(text)) is not None
+
+
 def instructs(text: str, asks: bool = False) -> bool:
     """Whether a sentence says how the assistant is to behave for good.
 
@@ -148,6 +163,7 @@ def instructs(text: str, asks: bool = False) -> bool:
 
 def plans(text: str) -> bool:
     """Whether a clause that names a day speaks of something that is due on it."""
+    text = words.simplified(text)
     if is_yearly(text):
         return False
     return _has_form(text, "plan")
@@ -160,7 +176,7 @@ def is_yearly(text: str) -> bool:
 
 def happened(text: str) -> str:
     """What a clause says was done, as its verb; empty where it says nothing of the kind."""
-    match = words.pattern(_language(text), form(_language(text), "event")).match(text)
+    match = words.pattern(_language(text), form(_language(text), "event")).match(words.simplified(text))
     return match["did"] if match else ""
 
 
