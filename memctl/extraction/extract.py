@@ -77,6 +77,8 @@ def rules(
                 awaits, several = not several, not sentence.asks
                 proposals = proposals if awaits or sentence.asks or proposals else [asked_to_keep(sentence, text, at)]
             elif statements.points(sentence.text):  # to the sentence before, or to the next one
+                for one in latest if last else ():
+                    kept.pop(one.identity, None) if one.content == last.text else None
                 proposals = [asked_to_keep(last, last.text, at)] if last else []
                 awaited = not latest and not proposals
             elif awaited:
@@ -90,7 +92,8 @@ def rules(
             recent[-1].append(Stated(text, tuple(proposals)))
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
-            repaired, last = corrections.announces(sentence.text), None if proposals else sentence
+            repaired = corrections.announces(sentence.text)
+            last = sentence if all(one.tentative for one in proposals) else None
     return tuple(kept.values())
 
 
@@ -154,7 +157,8 @@ def _restated(
 
 def _correcting(sentence: Sentence, proposals: list[Proposal], at: datetime, answered: str) -> list[Proposal]:
     """The proposals of a sentence that may correct what was known before the conversation."""
-    if sentence.asks or sentence.conditional or sentence.certainty < 1 or any(one.key for one in proposals):
+    wanted = any(one.key or one.rule in _ASKED for one in proposals)
+    if sentence.asks or sentence.conditional or sentence.certainty < 1 or wanted:
         return proposals
     opened, pair = bool(correction(sentence.text)), contrasted(sentence.text)
     if pair and opened and not answered.rstrip().endswith(("?", "？")):
@@ -168,6 +172,7 @@ def _correcting(sentence: Sentence, proposals: list[Proposal], at: datetime, ans
     return [replace(one, corrects=True) if opened and one.rule in _LASTING else one for one in proposals]
 
 
+_ASKED = ("remembered", "instruction")
 _LASTING = (statements.STATEMENT, statements.HABIT, statements.DECISION)
 
 

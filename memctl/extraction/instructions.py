@@ -59,6 +59,8 @@ def _orders(rest: str, any_verb: bool = False) -> bool:
     """
     if any(_found(form(ENGLISH, name), rest) for name in ("duty", "duty_for_good")[: 1 + any_verb]):
         return True
+    if any_verb and _found(r"^(?:(?:please|just|then|simply) )*{behave}$", rest):
+        return True
     match = words.pattern(ENGLISH, form(ENGLISH, "order")).search(rest)
     if match is None or _found(r"^{stopping}(?! {not_idle})", rest):
         return False
