@@ -31,7 +31,10 @@ def read(clause: str, people: Iterable[str] = ()) -> str:
         return STATEMENT
     if _is_passing(clause):
         return ""
-    rule = _chinese(clause, people) if has_chinese(clause) else _english(clause, people)
+    if has_chinese(clause):
+        rule = _chinese(clause, people)
+    else:
+        rule = "" if _found(clause, r"", r"^(?:{vague}\b[ ,]*)+$") else _english(clause, people)
     often = rule == STATEMENT and _found(
         clause, r"{habit}", r"\b(?:usually|normally|typically|generally|often|rarely|always|{frequency})\b"
     )
@@ -103,9 +106,11 @@ def requested(text: str, asks: bool = False) -> str:
     Args:
         asks: it ends in a question mark; then it must ask politely: "can you make a note that …?"
     """
-    if (asks and not _is_polite(text)) or _found(text, r"哈哈+$", r"(?!)"):
+    if (asks and not _is_polite(text)) or _found(text, r"^.{,16}哈哈+$|{works_on}", r"(?!)"):
         return ""
     wanted = _wanted(text)
+    if _found(wanted, r"(?!)", r"{cheering}") and _found(text, r"(?!)", r"\b(?:remember|forget|in mind)\b"):
+        return ""
     unquoted = worded("quotes").sub("“”", text)
     return wanted if unquoted == text or _wanted(unquoted) else ""  # somebody else asks in a quotation
 
