@@ -81,6 +81,8 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
         if not (statements.requested(sentence) or statements.leaves_out_subject(sentence)) and _begins_material(
             sentence
         ):
+            if worded("quoted_whole").search(sentence):
+                continue
             if compiled(_WHOM_IT_IS_FOR).match(after):
                 yield read(after)
             return
@@ -196,6 +198,8 @@ def _opened(part: str, subject: bool, first: bool) -> str:
     part = worded("filler").sub("", part).strip()
     if (first or subject) and statements.leaves_out_subject(part):
         return f"I {part[0].lower()}{part[1:]}"
+    if first and statements.leaves_out_being(part):
+        return f"I'm {part[0].lower()}{part[1:]}"
     return f"我{part}" if subject and worded("subject_left_out_zh").search(part) else part
 
 

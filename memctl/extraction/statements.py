@@ -66,6 +66,11 @@ def leaves_out_subject(part: str) -> bool:
     return words.pattern(ENGLISH, form(ENGLISH, "left_out")).match(part) is not None
 
 
+def leaves_out_being(part: str) -> bool:
+    """Whether a part of a sentence leaves out "I am": "Doing a half marathon in Valencia this December"."""
+    return words.pattern(ENGLISH, form(ENGLISH, "left_out_being")).match(part) is not None
+
+
 def advised(clause: str, of_anybody: bool = False) -> int:
     """Where in a clause begins what somebody says about the writer who is asked for it, such as a doctor; 0 for none.
 
