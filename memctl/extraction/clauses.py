@@ -65,6 +65,10 @@ _WHOM_IT_IS_FOR = r"^(?:it|this|that)(?:'s| is| goes| will go) (?:for|to) (?:my|
 """Behind such a task it is still the user who speaks."""
 
 
+_OWN_BEHIND_QUOTATION = rf"{_WHOM_IT_IS_FOR}|^(?:i|i'm|i've|we|we're|we've|my|our)\b|^(?:我|咱|俺)"
+"""Behind a task whose material stands in quotation marks."""
+
+
 _OWN_STATE = r"\b(?:about me|my)\b|我的?(?:情况|信息|资料|偏好|要求|习惯)"
 
 
@@ -81,9 +85,8 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
         if not (statements.requested(sentence) or statements.leaves_out_subject(sentence)) and _begins_material(
             sentence
         ):
-            if worded("quoted_whole").search(sentence):
-                continue
-            if compiled(_WHOM_IT_IS_FOR).match(after):
+            behind = _WHOM_IT_IS_FOR if not worded("quoted_whole").search(sentence) else _OWN_BEHIND_QUOTATION
+            if compiled(behind).match(after):
                 yield read(after)
             return
         if len(sentence) <= LONGEST_SENTENCE and not secret(sentence) and squashed(sentence) not in echoes:

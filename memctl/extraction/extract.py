@@ -54,7 +54,8 @@ def rules(
     for number, utterance, own in _own_sentences(everything, user):
         at = utterance.time or now
         earlier, latest = latest, []
-        repaired, last, awaited, several = False, None, False, False
+        repaired, awaited, several = False, False, False
+        last: Sentence | None = None
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
         for sentence in (part for whole in own for part in _by_subject(whole, at)):
@@ -74,18 +75,18 @@ def rules(
                 for one in earlier_one.proposals:
                     kept.pop(one.identity, None)
             elif several or statements.awaits_several(text):
-                awaits, several = not several, not sentence.asks
-                proposals = proposals if awaits or sentence.asks or proposals else [asked_to_keep(sentence, text, at)]
+                awaits, several = not several, not sentence.asks  # the first only announces the others
+                proposals = proposals if awaits or sentence.asks or proposals else _asked(sentence, at)
             elif statements.points(sentence.text):  # to the sentence before, or to the next one
-                for one in latest if last else ():
-                    kept.pop(one.identity, None) if one.content == last.text else None
-                proposals = [asked_to_keep(last, last.text, at)] if last else []
+                for one in latest:  # a candidate that is kept for sure now
+                    if last and one.tentative and one.content == last.text:
+                        kept.pop(one.identity, None)
+                proposals = _asked(last, at)
                 awaited = not latest and not proposals
             elif awaited:
-                proposals, awaited = proposals or [asked_to_keep(sentence, sentence.text, at)], False
+                proposals, awaited = proposals or _asked(sentence, at), False
             elif statements.refers_back(text):
-                own = proposals or [asked_to_keep(sentence, text, at)]
-                proposals = [*([asked_to_keep(last, last.text, at)] if last else []), *own]
+                proposals = [*_asked(last, at), *(proposals or _asked(sentence, at))]
             else:
                 proposals = _correcting(sentence, proposals, at, answered)
             latest += proposals
@@ -95,6 +96,11 @@ def rules(
             repaired = corrections.announces(sentence.text)
             last = sentence if all(one.tentative for one in proposals) else None
     return tuple(kept.values())
+
+
+def _asked(sentence: Sentence | None, at: datetime) -> list[Proposal]:
+    """A sentence, if there is one, as what another asks to keep."""
+    return [asked_to_keep(sentence, sentence.text, at)] if sentence else []
 
 
 STEERED = 0.3

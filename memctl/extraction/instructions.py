@@ -24,7 +24,10 @@ def _later_clauses(text: str) -> list[str]:
     """What begins behind the first clause: "my eyes are bad, so from now on use large headings"."""
     if _found(r"\b(?:{report_verb}|{other_lead})\b", text):
         return []
-    return [text[match.end() :] for match in re.finditer(r"(?:[,;–—]| -) +(?:so |and |but |then )*| (?:so|and|but) ", text)]
+    return [text[match.end() :] for match in _BREAK.finditer(text)]
+
+
+_BREAK = re.compile(r"(?:[,;–—]| -) +(?:so |and |but |then )*| (?:so|and|but) ")
 
 
 def _directs(text: str, second: bool = False) -> bool:
@@ -36,7 +39,7 @@ def _directs(text: str, second: bool = False) -> bool:
     without = words.pattern(ENGLISH, r"[ ,]*\b{lasting}(?!\w)").sub("", rest)
     if for_good or without != rest:
         return _orders(rest, any_verb=True) or any(_found(form(ENGLISH, name), without) for name in _FOR_GOOD)
-    if second or not scoped and not _first(forms(ENGLISH, "scope"), rest):
+    if second or (not scoped and not _first(forms(ENGLISH, "scope"), rest)):
         return False
     return (_orders(rest) and not _found(r"\b(?<!me )(?!you(?:r|'re)?\b){pointing}\b", rest)) or _found(
         form(ENGLISH, "wish"), rest
