@@ -169,4 +169,4 @@ def test_chinese_with_ascii_marks_is_read_like_chinese_with_its_own() -> None:
 
 def test_what_points_back_takes_nothing_else_away() -> None:
     found = kept("I'm allergic to nuts. The client is Harlow & Sons, not Harlow Ltd. Please record that.")
-    assert ["I'm allergic to nuts.", "The client is Harlow & Sons, not Harlow Ltd."] == [text for _, text in found]
+    assert [text for _, text in found] == ["I'm allergic to nuts.", "The client is Harlow & Sons, not Harlow Ltd."]
