@@ -22,7 +22,7 @@ from itertools import count as counting
 from math import log
 
 from memctl.conflicts import contradictions
-from memctl.consolidation import evidence, grouping
+from memctl.consolidation import evidence, grouping, paraphrases
 from memctl.context import fence, tokens
 from memctl.core import dates, messages, recalled, redaction, sensitive, sensitive_files, times
 from memctl.core.formats import document, knowledge, openai, reflections, safe_yaml, trash
@@ -292,7 +292,7 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "near-duplicates": lambda text: grouping.near_duplicates(
         map(grouping.saying_of, _two(text)), 0.85, lambda memory: True
     ),
-    "alike": lambda text: grouping.alike([grouping.saying_of(memory) for memory in _two(text)]),
+    "alike": lambda text: paraphrases.alike([grouping.saying_of(memory) for memory in _two(text)]),
     "a reflection": lambda text: extractive.draft(_two(text)),
     "a reflection's first line": lambda text: first_sentences(text, 80),
     "topics": lambda text: topics.key_topics([text, text]),

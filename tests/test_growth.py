@@ -21,7 +21,7 @@ from conftest import TORTURE
 
 from bench import growth
 from memctl.conflicts import contradictions
-from memctl.consolidation import grouping
+from memctl.consolidation import grouping, paraphrases
 from memctl.core import mentions, messages
 from memctl.core.formats import document
 from memctl.core.models import Memory
@@ -143,7 +143,7 @@ LISTS: dict[str, Callable[[int], Callable[[], object]]] = {
     "copies": of_memories(
         lambda found: grouping.near_duplicates(map(grouping.saying_of, found), 0.85, lambda m: True), "Alice keeps bees"
     ),
-    "alike": of_memories(lambda found: grouping.alike([grouping.saying_of(memory) for memory in found])),
+    "alike": of_memories(lambda found: paraphrases.alike([grouping.saying_of(memory) for memory in found])),
     "similar": of_memories(lambda found: grouping.similar([(m, grouping.telling(m.content)) for m in found], 0.5, 0.4)),
     "messages that belong together": lambda number: (lambda found: lambda: window.units(found))(chained(number)),
     "topics": lambda number: (lambda texts: lambda: topics.key_topics(texts))(

@@ -138,8 +138,8 @@ class Conflicts:
 
     def _sharing(self, words: Sequence[str], now: datetime) -> list[Memory]:
         """Memories that share the rarest of some words, of the kinds that can contradict each other."""
-        found = (match.memory for match in answering.sharing(self._engine.search, words, now))
-        return [each for each in found if kinds.kind(each.kind).contradicts][:_COMPARED]
+        sharing = (match.memory for match in answering.sharing(self._engine.search, words, now))
+        return [each for each in sharing if kinds.kind(each.kind).contradicts][:_COMPARED]
 
     def resolve(
         self,

@@ -150,8 +150,8 @@ def endings_in(content: str, user: str) -> list[Ending]:
 
 
 def _parts(content: str) -> list[str]:
-    told = (each for each in sentences(content) if not each.endswith(("?", "？")))
-    return [part.strip(" .!。！") for each in told for part in re.split(r"[,，;；]", each)]
+    stated = (each for each in sentences(content) if not each.endswith(("?", "？")))
+    return [part.strip(" .!。！") for each in stated for part in re.split(r"[,，;；]", each)]
 
 
 def _is_users(content: str, user: str) -> bool:

@@ -11,7 +11,7 @@ def test_add_reports_what_has_ended_and_conflicts_lists_it(store: MemoryStore) -
     sold = store.add("We sold the Volvo.")
 
     assert sold.against == (car.memory_id,)
-    pairs = {found.ids: found.evidence for found in store.conflicts.open().found}
+    pairs = {pair.ids: pair.evidence for pair in store.conflicts.open().pairs}
     assert pairs[car.memory_id, sold.memory.memory_id] == ("ended: Volvo",)
 
 
@@ -20,4 +20,4 @@ def test_a_state_that_began_after_an_ending_is_no_conflict(store: MemoryStore) -
     again = store.add("I work at Acme.")
 
     assert again.against == ()
-    assert not store.conflicts.open().found
+    assert not store.conflicts.open().pairs

@@ -21,6 +21,7 @@ from conftest import Database
 from postgres.dump import dump
 
 from memctl import MemctlError, Memory, MemoryStore, Query, Selection, copy_store, open_store
+from memctl.core.messages import Message
 from memctl.core.models import Change, Filters
 from memctl.core.records import IdMaker
 from memctl.evaluation.questions import Question
@@ -111,6 +112,7 @@ STORY: tuple[tuple[str, Call], ...] = (
     ("assistant.amend", lambda s, k: s.assistant.amend(TEA, _meant(s), "Alice drinks Lapsang", now=NOW)),
     # What is made of memories
     ("extraction.run", lambda s, k: s.extraction.run("user: I moved to Hamburg last week.", now=NOW)),
+    ("extraction.heard", lambda s, k: s.extraction.heard("user: I like jazz.")),
     ("extraction.read", lambda s, k: s.extraction.read("user: I like jazz.", now=NOW)),
     ("extraction.learned", lambda s, k: s.extraction.learned(s.engine.view(), s.extraction.read("I row.", now=NOW))),
     ("conflicts.open", lambda s, k: s.conflicts.open(now=NOW)),
@@ -177,6 +179,8 @@ STORY: tuple[tuple[str, Call], ...] = (
     ("conversation.close", lambda s, k: s.sessions.conversation("short").close()),
     ("sessions.delete", lambda s, k: s.sessions.delete("short", now=NOW)),
     ("end_session", lambda s, k: s.end_session("short", now=NOW)),
+    ("conversations.import_chats", lambda s, k: s.conversations.import_chats([("chat", [_MESSAGE])], NOW)),
+    ("conversations.import_chats", lambda s, k: s.conversations.import_chats([("chat", [_MESSAGE])], LATER)),
     ("conversations.runs", lambda s, k: s.conversations.runs()),
     ("conversations.run", lambda s, k: s.conversations.run(RUN)),
     ("conversations.beginnings", lambda s, k: s.conversations.beginnings([RUN])),
@@ -263,6 +267,9 @@ OTHERS = {
 
 PROPERTIES = ("user", "folder", "settings", "engine")
 ONLY_FILES = ("export_archive", "local_state.unverified")
+
+
+_MESSAGE = Message.of("user", "We sail at six.", message_id="msg_from_elsewhere", at=datetime(2025, 1, 3, tzinfo=UTC))
 
 
 def _failure() -> Any:

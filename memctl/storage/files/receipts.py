@@ -70,13 +70,11 @@ def read(folder: UserFolder, *, strict: bool = False) -> Iterator[Receipt]:
     """All receipts that this machine's user wrote, oldest first, each once.
 
     Args:
-        strict: raise StorageError if the log cannot be read; otherwise it counts as empty. A link or a pipe in its
-            place, which memctl never writes and `doctor` reports, counts as empty in any case.
+        strict: raise StorageError if the log cannot be read, or is a link or a folder; otherwise it counts as empty.
     """
     seen: set[str] = set()
     for file in files(folder):
-        data = (opening.read(file) or b"") if strict and opening.is_regular(file) else _bytes(file)
-        for line in data.splitlines():
+        for line in ((opening.read(file) or b"") if strict else _bytes(file)).splitlines():
             receipt = parsed(line) if folder.signer.verifies(RECEIPT, line) else None
             if receipt and receipt.receipt not in seen:
                 seen.add(receipt.receipt)

@@ -14,12 +14,11 @@ import apsw
 from memctl.core.models import DOCUMENTS, MESSAGES, Filters
 from memctl.core.text import terms
 from memctl.errors import DamagedError, StorageError
-from memctl.storage.entries import columns
 from memctl.storage.entries.decoding import PASSAGE_MARK
-from memctl.storage.entries.rows import Entry, Row
+from memctl.storage.entries.rows import Row
 from memctl.storage.entries.scoring import MOST_WORDS, SMALL_PART, rarest_words, sketches_for
 from memctl.storage.entries.vectors import Packed, packed_question
-from memctl.storage.index import conditions, renewing, search
+from memctl.storage.index import conditions, renewing, search, writing
 from memctl.storage.index import database as db
 from memctl.storage.index.frequencies import Frequencies, selection
 from memctl.storage.index.records import Records
@@ -393,70 +392,11 @@ class SqliteIndex:
             known = self.files()
             for update in updates:
                 if known.get(update.path) == update.base:
-                    self._update_file(update, new_vectors)
+                    writing.update_file(self.connection, update, new_vectors)
                     if update.header is not None:
                         self._note("header", json.dumps(update.header, ensure_ascii=False))
                     if update.logged:
                         self._note("logged", update.logged)
-
-    def _update_file(self, update: FileUpdate, new_vectors: Mapping[tuple[str, str], Packed]) -> None:
-        for ref in update.removed:
-            self._remove(update.path, ref)
-        for entry in update.entries:
-            self._put(entry, new_vectors.get((entry.path, entry.ref)))
-        self.connection.executemany(
-            "UPDATE entries SET line = ? WHERE path = ? AND ref = ?",
-            [(line, update.path, ref) for ref, line in update.lines.items()],
-        )
-        if update.state is None:
-            self.connection.execute("DELETE FROM files WHERE path = ?", (update.path,))
-        else:
-            s = update.state
-            values = (s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode, s.hash, s.seen_ns, s.problem, int(s.readable))
-            self.connection.execute(f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", values)
-
-    def _rowid(self, path: str, ref: str) -> int | None:
-        rowid = db.value(self.connection, "SELECT rowid FROM entries WHERE path = ? AND ref = ?", (path, ref))
-        return None if rowid is None else int(rowid)
-
-    def _remove(self, path: str, ref: str) -> None:
-        if (rowid := self._rowid(path, ref)) is not None:
-            self._clear(rowid)
-            self.connection.execute("DELETE FROM entries WHERE rowid = ?", (rowid,))
-
-    def _clear(self, rowid: int) -> None:
-        self.connection.execute("DELETE FROM full_text WHERE rowid = ?", (rowid,))
-        for table in ("tags", "links", "vectors", "sketches"):
-            self.connection.execute(f"DELETE FROM {table} WHERE entry = ?", (rowid,))
-
-    def _put(self, entry: Entry, vector: Packed | None) -> None:
-        rowid = self._rowid(entry.path, entry.ref)
-        if rowid is not None:
-            self._clear(rowid)
-        words = "" if entry.problem else terms.prepared(entry.searched)
-        row = (rowid, int(vector is not None and not entry.problem), *columns.values(entry, terms.length(words)))
-        marks = ",".join("?" * len(row))
-        sql = f"INSERT OR REPLACE INTO entries (rowid, embedded, {columns.NAMES}) VALUES ({marks}) RETURNING rowid"
-        rowid = int(db.value(self.connection, sql, row))
-        if entry.problem:
-            return
-        self.connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, words))
-        self._put_names(rowid, entry)
-        if vector is not None:
-            self._put_vector(rowid, vector)
-
-    def _put_names(self, rowid: int, entry: Entry) -> None:
-        """Store what a record can be listed by: its tags, and the ids it refers to."""
-        tags = entry.memory.tags if entry.memory else ()
-        self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, rowid) for tag in tags])
-        named = [(each, rowid) for each in columns.names(entry)]
-        self.connection.executemany("INSERT OR IGNORE INTO links VALUES (?, ?)", named)
-
-    def _put_vector(self, rowid: int, packed: Packed) -> None:
-        """Store a vector, even an empty one."""
-        self.connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
-        if packed.sketch:
-            self.connection.execute("INSERT OR REPLACE INTO sketches VALUES (?, ?)", (rowid, packed.sketch))
 
     def pending_count(self) -> int:
         """The number of entries without a vector."""
@@ -473,7 +413,7 @@ class SqliteIndex:
             for entry, vector in rows:
                 sql = "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?"
                 if db.row(self.connection, sql, (entry.key, entry.raw)):
-                    self._put_vector(entry.key, vector)
+                    writing.put_vector(self.connection, entry.key, vector)
                     self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (entry.key,))
 
     def forget_vectors(self, identity: str) -> None:

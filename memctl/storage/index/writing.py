@@ -1,0 +1,84 @@
+"""Writing entries to the index, inside a transaction of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memctl.core.text import terms
+from memctl.storage.entries import columns
+from memctl.storage.entries.rows import Entry
+from memctl.storage.entries.vectors import Packed
+from memctl.storage.index import database as db
+from memctl.storage.index.rows import FILE_COLUMNS, FileUpdate
+
+
+def update_file(connection: Any, update: FileUpdate, new_vectors: Mapping[tuple[str, str], Packed]) -> None:
+    """Update the entries of one file, and its state.
+
+    Args:
+        new_vectors: vectors of entries, by (path, ref); entries without one become `pending`.
+    """
+    for ref in update.removed:
+        _remove(connection, update.path, ref)
+    for entry in update.entries:
+        _put(connection, entry, new_vectors.get((entry.path, entry.ref)))
+    connection.executemany(
+        "UPDATE entries SET line = ? WHERE path = ? AND ref = ?",
+        [(line, update.path, ref) for ref, line in update.lines.items()],
+    )
+    if update.state is None:
+        connection.execute("DELETE FROM files WHERE path = ?", (update.path,))
+    else:
+        s = update.state
+        values = (s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode, s.hash, s.seen_ns, s.problem, int(s.readable))
+        connection.execute(f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", values)
+
+
+def put_vector(connection: Any, rowid: int, packed: Packed) -> None:
+    """Store the vector of an entry, even an empty one."""
+    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
+    if packed.sketch:
+        connection.execute("INSERT OR REPLACE INTO sketches VALUES (?, ?)", (rowid, packed.sketch))
+
+
+def _rowid(connection: Any, path: str, ref: str) -> int | None:
+    rowid = db.value(connection, "SELECT rowid FROM entries WHERE path = ? AND ref = ?", (path, ref))
+    return None if rowid is None else int(rowid)
+
+
+def _remove(connection: Any, path: str, ref: str) -> None:
+    if (rowid := _rowid(connection, path, ref)) is not None:
+        _clear(connection, rowid)
+        connection.execute("DELETE FROM entries WHERE rowid = ?", (rowid,))
+
+
+def _clear(connection: Any, rowid: int) -> None:
+    connection.execute("DELETE FROM full_text WHERE rowid = ?", (rowid,))
+    for table in ("tags", "links", "vectors", "sketches"):
+        connection.execute(f"DELETE FROM {table} WHERE entry = ?", (rowid,))
+
+
+def _put(connection: Any, entry: Entry, vector: Packed | None) -> None:
+    rowid = _rowid(connection, entry.path, entry.ref)
+    if rowid is not None:
+        _clear(connection, rowid)
+    words = "" if entry.problem else terms.prepared(entry.searched)
+    row = (rowid, int(vector is not None and not entry.problem), *columns.values(entry, terms.length(words)))
+    marks = ",".join("?" * len(row))
+    sql = f"INSERT OR REPLACE INTO entries (rowid, embedded, {columns.NAMES}) VALUES ({marks}) RETURNING rowid"
+    rowid = int(db.value(connection, sql, row))
+    if entry.problem:
+        return
+    connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, words))
+    _put_names(connection, rowid, entry)
+    if vector is not None:
+        put_vector(connection, rowid, vector)
+
+
+def _put_names(connection: Any, rowid: int, entry: Entry) -> None:
+    """Store what a record can be listed by: its tags, and the ids it refers to."""
+    tags = entry.memory.tags if entry.memory else ()
+    connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, rowid) for tag in tags])
+    named = [(each, rowid) for each in columns.names(entry)]
+    connection.executemany("INSERT OR IGNORE INTO links VALUES (?, ?)", named)
