@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 
 SHARE = 0.55
+
+_OF_USER = re.compile(r"\bthe user(?:'s)?\b(?: (?:is|has|was))?|用户的?", re.IGNORECASE)
+"""Of whom a fact in other words is: the message says "I"."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def is_found(fact: str, case: Case, proposals: Sequence[Proposal]) -> bool:
     wanted = squashed(fact)
     if wanted in squashed(case.text):
         return any(wanted in text or text in wanted for one in proposals if (text := squashed(one.content)))
-    words, held = set(terms(fact)), {term for one in proposals for term in terms(one.content)}
+    words, held = set(terms(_OF_USER.sub("", fact))), {term for one in proposals for term in terms(one.content)}
     return len(words & held) >= SHARE * len(words)
 
 

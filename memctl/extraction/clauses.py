@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from memctl.core.text.patterns import compiled
 from memctl.core.text.sentences import sentences as sentences_of
-from memctl.extraction import statements
+from memctl.extraction import statements, words
 from memctl.extraction.own_words import HIDDEN, SOMEBODYS_WORDS
 from memctl.extraction.persons import about_person, plainer, relatives
 from memctl.extraction.words import worded
@@ -65,6 +65,10 @@ _WHOM_IT_IS_FOR = r"^(?:it|this|that)(?:'s| is| goes| will go) (?:for|to) (?:my|
 """Behind such a task it is still the user who speaks."""
 
 
+_OWN_BEHIND_QUOTATION = rf"{_WHOM_IT_IS_FOR}|^(?:i|i'm|i've|we|we're|we've|my|our)\b|^(?:我|咱|俺)"
+"""Behind a task whose material stands in quotation marks."""
+
+
 _OWN_STATE = r"\b(?:about me|my)\b|我的?(?:情况|信息|资料|偏好|要求|习惯)"
 
 
@@ -81,7 +85,8 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
         if not (statements.requested(sentence) or statements.leaves_out_subject(sentence)) and _begins_material(
             sentence
         ):
-            if compiled(_WHOM_IT_IS_FOR).match(after):
+            behind = _WHOM_IT_IS_FOR if not worded("quoted_whole").search(sentence) else _OWN_BEHIND_QUOTATION
+            if compiled(behind).match(after):
                 yield read(after)
             return
         if len(sentence) <= LONGEST_SENTENCE and not secret(sentence) and squashed(sentence) not in echoes:
@@ -130,7 +135,7 @@ _TYPED = r"\b(i(?=m\b|ve\b)|(?:do|does|did|is|are|was|ca|wo)n(?=t\b))(m|ve|t)\b"
 
 def read(sentence: str) -> Sentence:
     """A sentence and what it states."""
-    text = plainer(typed(worded("quotes").sub(_without_quotation, sentence)))
+    text = words.full_width(plainer(typed(worded("quotes").sub(_without_quotation, sentence))))
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
     conditional = worded("condition_en").search(text) or compiled(_CONDITION_ZH).search(text)
     return Sentence(sentence, tuple(_stated(text, asks)), asks, conditional is not None)
@@ -196,6 +201,8 @@ def _opened(part: str, subject: bool, first: bool) -> str:
     part = worded("filler").sub("", part).strip()
     if (first or subject) and statements.leaves_out_subject(part):
         return f"I {part[0].lower()}{part[1:]}"
+    if first and statements.leaves_out_being(part):
+        return f"I'm {part[0].lower()}{part[1:]}"
     return f"我{part}" if subject and worded("subject_left_out_zh").search(part) else part
 
 
@@ -228,4 +235,5 @@ def _first_question(parts: list[str]) -> int:
 
 
 def _asking(clause: str) -> bool:
-    return worded("asks_en").search(clause) is not None or worded("asks_zh").search(clause) is not None
+    asks_zh = worded("asks_zh").search(words.simplified(clause))
+    return worded("asks_en").search(clause) is not None or asks_zh is not None

@@ -54,7 +54,8 @@ def rules(
     for number, utterance, own in _own_sentences(everything, user):
         at = utterance.time or now
         earlier, latest = latest, []
-        repaired, last, awaited = False, None, False
+        repaired, awaited, several = False, False, False
+        last: Sentence | None = None
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
         for sentence in (part for whole in own for part in _by_subject(whole, at)):
@@ -73,19 +74,33 @@ def rules(
                 earlier_one, text, proposals = right
                 for one in earlier_one.proposals:
                     kept.pop(one.identity, None)
+            elif several or statements.awaits_several(text):
+                awaits, several = not several, not sentence.asks  # the first only announces the others
+                proposals = proposals if awaits or sentence.asks or proposals else _asked(sentence, at)
             elif statements.points(sentence.text):  # to the sentence before, or to the next one
-                proposals = [asked_to_keep(last, last.text, at)] if last else []
+                for one in latest:  # a candidate that is kept for sure now
+                    if last and one.tentative and one.content == last.text:
+                        kept.pop(one.identity, None)
+                proposals = _asked(last, at)
                 awaited = not latest and not proposals
             elif awaited:
-                proposals, awaited = proposals or [asked_to_keep(sentence, sentence.text, at)], False
+                proposals, awaited = proposals or _asked(sentence, at), False
+            elif statements.refers_back(text):
+                proposals = [*_asked(last, at), *(proposals or _asked(sentence, at))]
             else:
                 proposals = _correcting(sentence, proposals, at, answered)
             latest += proposals
             recent[-1].append(Stated(text, tuple(proposals)))
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
-            repaired, last = corrections.announces(sentence.text), None if proposals else sentence
+            repaired = corrections.announces(sentence.text)
+            last = sentence if all(one.tentative for one in proposals) else None
     return tuple(kept.values())
+
+
+def _asked(sentence: Sentence | None, at: datetime) -> list[Proposal]:
+    """A sentence, if there is one, as what another asks to keep."""
+    return [asked_to_keep(sentence, sentence.text, at)] if sentence else []
 
 
 STEERED = 0.3
@@ -148,7 +163,8 @@ def _restated(
 
 def _correcting(sentence: Sentence, proposals: list[Proposal], at: datetime, answered: str) -> list[Proposal]:
     """The proposals of a sentence that may correct what was known before the conversation."""
-    if sentence.asks or sentence.conditional or sentence.certainty < 1 or any(one.key for one in proposals):
+    wanted = any(one.key or one.rule in _ASKED for one in proposals)
+    if sentence.asks or sentence.conditional or sentence.certainty < 1 or wanted:
         return proposals
     opened, pair = bool(correction(sentence.text)), contrasted(sentence.text)
     if pair and opened and not answered.rstrip().endswith(("?", "？")):
@@ -162,6 +178,7 @@ def _correcting(sentence: Sentence, proposals: list[Proposal], at: datetime, ans
     return [replace(one, corrects=True) if opened and one.rule in _LASTING else one for one in proposals]
 
 
+_ASKED = ("remembered", "instruction")
 _LASTING = (statements.STATEMENT, statements.HABIT, statements.DECISION)
 
 

@@ -17,6 +17,21 @@ from memctl.judgement import lexicon
 
 def instructs(text: str) -> bool:
     """Whether an English sentence, in small letters and without its stop, says how to behave for good."""
+    return _directs(text) or any(_directs(part, second=True) for part in _later_clauses(text))
+
+
+def _later_clauses(text: str) -> list[str]:
+    """What begins behind the first clause: "my eyes are bad, so from now on use large headings"."""
+    if _found(r"\b(?:{report_verb}|{other_lead})\b", text):
+        return []
+    return [text[match.end() :] for match in _BREAK.finditer(text)]
+
+
+_BREAK = re.compile(r"(?:[,;–—]| -) +(?:so |and |but |then )*| (?:so|and|but) ")
+
+
+def _directs(text: str, second: bool = False) -> bool:
+    """Whether a sentence directs somebody for good; a second clause must say that it is meant so."""
     text = _opened(text)
     if _first(forms(ENGLISH, "standing"), text):
         return True
@@ -24,9 +39,9 @@ def instructs(text: str) -> bool:
     without = words.pattern(ENGLISH, r"[ ,]*\b{lasting}(?!\w)").sub("", rest)
     if for_good or without != rest:
         return _orders(rest, any_verb=True) or any(_found(form(ENGLISH, name), without) for name in _FOR_GOOD)
-    if not scoped and not _first(forms(ENGLISH, "scope"), rest):
+    if second or (not scoped and not _first(forms(ENGLISH, "scope"), rest)):
         return False
-    return (_orders(rest) and not _found(r"\b(?!you(?:r|'re)?\b){pointing}\b", rest)) or _found(
+    return (_orders(rest) and not _found(r"\b(?<!me )(?!you(?:r|'re)?\b){pointing}\b", rest)) or _found(
         form(ENGLISH, "wish"), rest
     )
 
@@ -58,6 +73,8 @@ def _orders(rest: str, any_verb: bool = False) -> bool:
         any_verb: any verb may be an order, not only one of what an assistant does.
     """
     if any(_found(form(ENGLISH, name), rest) for name in ("duty", "duty_for_good")[: 1 + any_verb]):
+        return True
+    if any_verb and _found(r"^(?:(?:please|just|then|simply) )*{behave}$", rest):
         return True
     match = words.pattern(ENGLISH, form(ENGLISH, "order")).search(rest)
     if match is None or _found(r"^{stopping}(?! {not_idle})", rest):

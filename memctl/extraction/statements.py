@@ -24,13 +24,17 @@ def read(clause: str, people: Iterable[str] = ()) -> str:
     Args:
         people: names of those near the speaker, of whom a clause may be.
     """
+    clause = words.simplified(clause)
     if unserious(clause):
         return ""
     if befalls(clause):
         return STATEMENT
     if _is_passing(clause):
         return ""
-    rule = _chinese(clause, people) if has_chinese(clause) else _english(clause, people)
+    if has_chinese(clause):
+        rule = _chinese(clause, people)
+    else:
+        rule = "" if _found(clause, r"", r"^(?:{vague}\b[ ,]*)+$") else _english(clause, people)
     often = rule == STATEMENT and _found(
         clause, r"{habit}", r"\b(?:usually|normally|typically|generally|often|rarely|always|{frequency})\b"
     )
@@ -60,6 +64,11 @@ def befalls(clause: str) -> bool:
 def leaves_out_subject(part: str) -> bool:
     """Whether a part of a sentence says what befell its writer without saying of whom: "Signed the lease"."""
     return words.pattern(ENGLISH, form(ENGLISH, "left_out")).match(part) is not None
+
+
+def leaves_out_being(part: str) -> bool:
+    """Whether a part of a sentence leaves out "I am": "Doing a half marathon in Valencia this December"."""
+    return words.pattern(ENGLISH, form(ENGLISH, "left_out_being")).match(part) is not None
 
 
 def advised(clause: str, of_anybody: bool = False) -> int:
@@ -102,9 +111,11 @@ def requested(text: str, asks: bool = False) -> str:
     Args:
         asks: it ends in a question mark; then it must ask politely: "can you make a note that …?"
     """
-    if (asks and not _is_polite(text)) or _found(text, r"哈哈+$", r"(?!)"):
+    if (asks and not _is_polite(text)) or _found(text, r"^.{,16}哈哈+$|{works_on}", r"(?!)"):
         return ""
     wanted = _wanted(text)
+    if _found(wanted, r"(?!)", r"{cheering}") and _found(text, r"(?!)", r"\b(?:remember|forget|in mind)\b"):
+        return ""
     unquoted = worded("quotes").sub("“”", text)
     return wanted if unquoted == text or _wanted(unquoted) else ""  # somebody else asks in a quotation
 
@@ -132,6 +143,20 @@ def points(text: str) -> bool:
     return back.search(words.simplified(text)) is not None
 
 
+def refers_back(text: str) -> bool:
+    """Whether a sentence asks to keep the one before, and says more: "Hang on to that, he is slow"."""
+    return _has_one(text, "refers_back")
+
+
+def awaits_several(text: str) -> bool:
+    """Whether a sentence asks to keep what follows, be it several sentences: "Store the following" before them."""
+    return _has_one(text, "several")
+
+
+def _has_one(text: str, name: str) -> bool:
+    return words.pattern(_language(text), form(_language(text), name)).search(words.simplified(text)) is not None
+
+
 def instructs(text: str, asks: bool = False) -> bool:
     """Whether a sentence says how the assistant is to behave for good.
 
@@ -148,6 +173,7 @@ def instructs(text: str, asks: bool = False) -> bool:
 
 def plans(text: str) -> bool:
     """Whether a clause that names a day speaks of something that is due on it."""
+    text = words.simplified(text)
     if is_yearly(text):
         return False
     return _has_form(text, "plan")
@@ -160,7 +186,7 @@ def is_yearly(text: str) -> bool:
 
 def happened(text: str) -> str:
     """What a clause says was done, as its verb; empty where it says nothing of the kind."""
-    match = words.pattern(_language(text), form(_language(text), "event")).match(text)
+    match = words.pattern(_language(text), form(_language(text), "event")).match(words.simplified(text))
     return match["did"] if match else ""
 
 

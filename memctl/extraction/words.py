@@ -76,9 +76,19 @@ def _expanded(language: str, text: str) -> str:
     return _CLASS.sub(alternatives, text)
 
 
+_TYPED_MARKS = re.compile(r"(?<=[\u4e00-\u9fff」』”》）])[,:;?!()]+|[,:;?!()]+(?=[\u4e00-\u9fff「『“《（])")
+_FULL_WIDTH = str.maketrans(",:;?!()", "，：；？！（）")
+
+
+def full_width(text: str) -> str:
+    """A text whose marks beside Chinese characters are the Chinese ones, of the same length: many type "," for "，"."""
+    return text if text.isascii() else _TYPED_MARKS.sub(lambda match: match[0].translate(_FULL_WIDTH), text)
+
+
 def simplified(text: str) -> str:
-    """A text with the traditional characters of the classes and forms in their simplified form, of the same length."""
-    return text.translate(_traditional())
+    """A text with Chinese marks, and the traditional characters of the classes and forms in their simplified form; of
+    the same length."""
+    return full_width(text).translate(_traditional())
 
 
 @cache

@@ -101,3 +101,72 @@ def test_what_to_remember_is_asked_in_any_words(text: str) -> None:
 )
 def test_what_is_asked_once_or_told_of_others_is_not_kept(text: str) -> None:
     assert kept(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Pop this in your notes: the boiler man is Keith.",
+        "I tell you this now because I forget things: the deposit is due on 1 June.",
+        "Keep a record of this for when I do my tax: I paid the accountant on 5 April.",
+        "Just so it's written down somewhere, the soup takes two hours.",
+        "Update your file on me lol, broke up with Sam",
+        "Let it be known that the Volvo goes to Rita.",
+        "我说个事你留个底:钥匙在楼上赵阿姨那儿。",
+        "提醒我下周二去拿护照。",
+        "我不吃牛肉这事儿你要记在心上,家里信佛的",
+        "添加备注:3号机床上周换过轴承",
+    ],
+)
+def test_a_lead_that_asks_to_keep_what_follows(text: str) -> None:
+    assert [content for _, content in kept(text)] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Whenever I paste a log always name the first error",
+        "My eyes are bad, so from now on use large headings",
+        "Default to metric for my carpentry",
+        "I only ever want to see prices in euros",
+        "Can we agree that you'll go easy on the jokes with me?",
+        "下回我再问你股票,你就骂我一句",
+        "默认城市给我设成佛山",
+    ],
+)
+def test_a_standing_order_in_other_forms(text: str) -> None:
+    assert kept(text) == [("instruction", text)]
+
+
+def test_a_request_may_ask_for_several_sentences_or_for_the_one_before() -> None:
+    several = kept("Please store the following against my profile. Blood group O negative. Organ donor, yes.")
+    assert [content for _, content in several] == ["Blood group O negative.", "Organ donor, yes."]
+    before = kept("The big ladder is with Pawel. Hang on to that, he is slow giving things back.")
+    assert "The big ladder is with Pawel." in [content for _, content in before]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "And remember, I'm always here for you.",
+        "Don't forget, small things can make a difference.",
+        "Stay motivated and remember that anything is possible with hard work.",
+        "We make a great team.",
+        "Yeah, I have a few plans.",
+        "Never say never!",
+        "帮我把这句译成英文：请勿忘记随身物品。",
+        "Good to know! I'll give you a shout.",
+    ],
+)
+def test_what_friends_say_and_what_says_nothing_is_not_kept(text: str) -> None:
+    assert kept(text) == []
+
+
+def test_chinese_with_ascii_marks_is_read_like_chinese_with_its_own() -> None:
+    text = "我是色弱,选外套总看不出差别,有没有按色号判断的法子?"
+    assert kept(text) == [("statement", text)]
+
+
+def test_what_points_back_takes_nothing_else_away() -> None:
+    found = kept("I'm allergic to nuts. The client is Harlow & Sons, not Harlow Ltd. Please record that.")
+    assert [text for _, text in found] == ["I'm allergic to nuts.", "The client is Harlow & Sons, not Harlow Ltd."]
