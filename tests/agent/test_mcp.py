@@ -519,9 +519,7 @@ class Pipes:
     """A server on pipes, spoken to by hand."""
 
     def __init__(self, root: Path, by: Callable[..., list[str]] = forked) -> None:
-        self.process = subprocess.Popen(
-            by(root), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        self.process = subprocess.Popen(by(root), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def say(self, *messages: Mapping[str, Any] | bytes) -> None:
         assert self.process.stdin

@@ -82,12 +82,6 @@ def _main(address: str, modules: Sequence[str]) -> None:
     listener.bind(address)
     listener.listen()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
-    if os.environ.get("CPU_REAP"):
-        def reap(*_):
-            try:
-                while os.waitpid(-1, os.WNOHANG)[0]: pass
-            except OSError: pass
-        signal.signal(signal.SIGCHLD, reap)
     gc.freeze()  # a child that looked through all of this for garbage would copy it
     os.write(1, b"ready")
     while select.select([listener, 0], [], [])[0] == [listener]:  # until the tests, and so this pipe, end

@@ -112,8 +112,8 @@ def test_the_short_form(nowhere: Memctl, program: Path) -> None:
 
 
 def test_no_command_shows_the_help(nowhere: Memctl) -> None:
-    groups = {words[:1] for words in COMMANDS if len(words) > 1}
-    helping = sorted(groups - {("config",), ("conflicts",), ("mcp",), ("state",), ("transcripts",)})  # they list, or serve
+    others = {("config",), ("conflicts",), ("mcp",), ("state",), ("transcripts",)}  # they list something, or serve
+    helping = sorted({words[:1] for words in COMMANDS if len(words) > 1} - others)
     for words, shown in zip([(), *helping], [nowhere.process(), *in_turn(nowhere, helping)], strict=True):
         assert shown.code == 2, words
         assert shown.err.startswith(f"Usage: {' '.join(('memctl', *words))} ")

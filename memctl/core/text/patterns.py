@@ -16,8 +16,8 @@ def compiled(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
 
 
 def _caseless(pattern: str) -> str:
-    """The same pattern, in which no other letter case of Chinese characters is looked for: there is none, and to look at
-    all twenty thousand of them takes longer than to compile the rest."""
+    """The same pattern, in which Chinese characters are not looked for in another letter case: they have none, and
+    looking at all twenty thousand takes longer than compiling the rest."""
     for han in _HAN:
         pattern = pattern.replace(han, f"(?-i:{han})")
     return pattern
