@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import count, islice
+from itertools import accumulate, count, islice
 from math import exp
 from pathlib import Path
 
@@ -61,10 +61,10 @@ def texts(total: int, seed: int = 3) -> Iterator[str]:
     chance = random.Random(seed)
     common = sorted(STOP_WORDS)
     rare = _made_up_words(8_000, chance)
-    weights = [1 / (rank + 20) for rank in range(len(rare))]
+    weights = [*accumulate(1 / (rank + 20) for rank in range(len(rare)))]
     for number in range(total):
         length = min(434, max(12, round(108 * exp(chance.gauss(0, 0.467)))))
-        content = chance.choices(rare, weights, k=length // 9 + 1)
+        content = chance.choices(rare, cum_weights=weights, k=length // 9 + 1)
         words = [word for pair in zip(chance.choices(common, k=len(content)), content, strict=True) for word in pair]
         yield f"{' '.join(words)[:length].rstrip().capitalize()} {number}."
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
+from memctl.core.text.language import has_chinese
 from memctl.extraction import words
 from memctl.extraction.sayings import (
     Found,
@@ -49,12 +51,20 @@ class Phrase:
 def facts(clause: str) -> Iterator[Found]:
     """Every fact and preference a clause states; one for each kind of saying."""
     seen: set[str] = set()
-    for phrase in _PHRASES:
+    for phrase in _of(has_chinese(clause), _LATIN.search(clause) is not None):
         if (match := phrase.match(clause)) and (saying := phrase.read(match)) and saying.rule not in seen:
             seen.add(saying.rule)
             yield saying
 
 
+@cache
+def _of(chinese: bool, latin: bool) -> tuple[Phrase, ...]:
+    """The phrases for clauses with characters of a script. Each begins with a word in its own, and none of the others
+    need be compiled."""
+    return tuple(one for one in _PHRASES if (chinese if has_chinese(one.pattern) else latin))
+
+
+_LATIN = re.compile("[A-Za-z]")
 _ADV = (
     r"(?:(?:really|also|just|still|currently|now|actually|mostly|usually|absolutely|particularly|especially|definitely|"
     r"generally|truly|always|personally|honestly|secretly|both|quite|rather|kind of|sort of|kinda|probably|maybe|possibly|"

@@ -43,13 +43,15 @@ def read(clause: str, people: Iterable[str] = ()) -> str:
 
 def _chinese(clause: str, people: Iterable[str]) -> str:
     ((_, said),) = words.clauses(CHINESE)
-    return next((rule for rule, form in said if words.pattern(CHINESE, _with(form, people)).match(clause)), "")
+    named = _named(people, clause)
+    return next((rule for rule, form in said if words.pattern(CHINESE, _with(form, named)).match(clause)), "")
 
 
 def _english(clause: str, people: Iterable[str]) -> str:
     """The subject is read once, then what is said of it."""
+    named = _named(people, clause)
     for subject, said in words.clauses(ENGLISH):
-        if begun := words.pattern(ENGLISH, _with(subject, people)).match(clause):
+        if begun := words.pattern(ENGLISH, _with(subject, named)).match(clause):
             matching = (rule for rule, form in said if words.pattern(ENGLISH, form).match(clause, begun.end()))
             if rule := next(matching, ""):
                 return rule
@@ -214,6 +216,11 @@ def _has_form(text: str, name: str) -> bool:
     """Whether a text has one of the forms with a name."""
     language = _language(text)
     return any(words.pattern(language, _with(each, ())).search(text) for each in forms(language, name))
+
+
+def _named(people: Iterable[str], clause: str) -> tuple[str, ...]:
+    """The people a clause names: most name nobody, and their patterns are compiled but once."""
+    return tuple(name for name in people if name in clause)
 
 
 def _with(form: str, people: Iterable[str]) -> str:

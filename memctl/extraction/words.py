@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memctl.core.text.patterns import compiled
+
 ENGLISH, CHINESE = "english", "chinese"
 
 _CLASS = re.compile(r"\{([a-z_]+)\}")
@@ -64,7 +66,7 @@ def pattern(language: str, text: str) -> re.Pattern[str]:
     Raises:
         KeyError: it names a class or a part of forms that the language does not have.
     """
-    return re.compile(_expanded(language, text), re.IGNORECASE)
+    return compiled(_expanded(language, text))
 
 
 def _expanded(language: str, text: str) -> str:
@@ -101,7 +103,7 @@ def _traditional() -> Mapping[int, str]:
 @cache
 def worded(name: str) -> re.Pattern[str]:
     """One of the wordings of `wordings.toml`, compiled; letter case does not count."""
-    return re.compile(_wordings()[name], re.IGNORECASE)
+    return compiled(_wordings()[name])
 
 
 @cache

@@ -408,7 +408,7 @@ def _own_address() -> str:
 
 
 def test_a_token_is_made_where_none_is_given(stores: Mapping[str, MemoryStore], tmp_path: Path):
-    call = command(tmp_path / "store", "--http", "--port", "0")
+    call = forked(tmp_path / "store", "--http", "--port", "0")
     environment = {name: value for name, value in os.environ.items() if name != "MEMCTL_MCP_TOKEN"}
     with subprocess.Popen(call, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr
@@ -420,7 +420,7 @@ def test_a_token_is_made_where_none_is_given(stores: Mapping[str, MemoryStore], 
 
 
 def test_where_it_serves_as_json(stores: Mapping[str, MemoryStore], tmp_path: Path):
-    call = command(tmp_path / "store", "--json", "--with", "team", "--http", "--port", "0")
+    call = forked(tmp_path / "store", "--json", "--with", "team", "--http", "--port", "0")
     with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables()) as process:
         assert process.stdout
         told = "".join(iter(process.stdout.readline, "}\n")) + "}"
@@ -518,10 +518,8 @@ def test_two_servers_on_one_store(stores: Mapping[str, MemoryStore], serve: Call
 class Pipes:
     """A server on pipes, spoken to by hand."""
 
-    def __init__(self, root: Path) -> None:
-        self.process = subprocess.Popen(
-            command(root), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+    def __init__(self, root: Path, by: Callable[..., list[str]] = forked) -> None:
+        self.process = subprocess.Popen(by(root), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def say(self, *messages: Mapping[str, Any] | bytes) -> None:
         assert self.process.stdin
@@ -601,7 +599,7 @@ def test_a_client_that_dies_in_the_middle(stores: Mapping[str, MemoryStore], tmp
 def test_a_server_that_is_killed_loses_nothing_it_acknowledged(
     stores: Mapping[str, MemoryStore], tmp_path: Path, number: signal.Signals
 ):
-    pipes = Pipes(tmp_path / "store")
+    pipes = Pipes(tmp_path / "store", by=command)
     pipes.say(HELLO)
     pipes.hear()
     pipes.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -618,7 +616,7 @@ def test_a_server_that_is_killed_loses_nothing_it_acknowledged(
 
 
 def test_http_clients_that_die_in_the_middle(stores: Mapping[str, MemoryStore], serve: Callable[..., Served]):
-    served = serve(by=command)
+    served = serve()
     body = json.dumps(calling(2, "record_to_memory", thinking="", content=["Sent, and never heard"])).encode()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {TOKEN}\r\n"

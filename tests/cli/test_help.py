@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import typer
 
 from memctl.cli.app import command
 
-from .conftest import EXECUTABLE, Memctl, plain
+from .conftest import EXECUTABLE, Memctl, Outcome, plain
 
 ORDER = (
     "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "redo", "feedback", "context",
@@ -49,9 +51,31 @@ def as_words(words: tuple[str, ...]) -> str:
     return " ".join(words)
 
 
+def in_turn(tool: Memctl, commands: Sequence[Sequence[str]], **environment: str) -> list[Outcome]:
+    """What commands do one after the other in one process, off a terminal: to start costs more than to help."""
+    program = (
+        "import json, sys; from memctl.cli.main import main\n"
+        "for command in json.loads(sys.argv[1]):\n"
+        "    print(main(command), end='\\0', flush=True)\n"
+        "    print(end='\\0', file=sys.stderr, flush=True)\n"
+    )
+    shown = tool.process("-c", program, json.dumps(commands), program=Path(sys.executable), environment=environment)
+    parts = zip(shown.out.split("\0")[:-1], shown.err.split("\0")[:-1], strict=True)
+    found = [Outcome(int(out[-1]), out[:-1], err) for out, err in parts]
+    assert len(found) == len(commands)
+    return found
+
+
+@pytest.fixture(scope="module")
+def helps(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, ...], Outcome]:
+    """The help of every command but `memctl` itself, off a terminal."""
+    shown = in_turn(Memctl(tmp_path_factory.mktemp("helps")), [(*words, "--help") for words in COMMANDS])
+    return dict(zip(COMMANDS, shown, strict=True))
+
+
 @pytest.mark.parametrize("words", [(), *COMMANDS], ids=as_words)
-def test_help(words: tuple[str, ...], nowhere: Memctl, program: Path) -> None:
-    shown = nowhere.process(*words, "--help", program=program if words else EXECUTABLE).done()
+def test_help(words: tuple[str, ...], nowhere: Memctl, helps: Mapping[tuple[str, ...], Outcome]) -> None:
+    shown = (helps[words] if words else nowhere.process("--help")).done()
 
     call = " ".join(("memctl", *words))
     text = " ".join(shown.out.split())
@@ -68,33 +92,32 @@ def listed(text: str) -> list[str]:
     return re.findall(r"^  ([a-z]+)  ", text.split("--help", 1)[1].split("\n\n", 1)[1], re.MULTILINE)
 
 
-def test_commands_stand_in_the_order_of_the_design(nowhere: Memctl) -> None:
-    names = listed(nowhere.process("--help").out)
+def test_commands_stand_in_the_order_of_the_design(nowhere: Memctl, program: Path) -> None:
+    names = listed(nowhere.process("--help", program=program).out)
 
     assert names == [words[0] for words in COMMANDS if len(words) == 1]
     assert names == sorted(names, key=ORDER.index)
 
 
-def test_no_summary_is_cut(nowhere: Memctl, program: Path) -> None:
-    for words in [(), *sorted({words[:1] for words in COMMANDS if len(words) > 1})]:
-        assert not re.search(
-            r"\.\.\.$", nowhere.process(*words, "--help", program=program).out.split("\n", 1)[1], re.MULTILINE
-        )
+def test_no_summary_is_cut(nowhere: Memctl, helps: Mapping[tuple[str, ...], Outcome]) -> None:
+    groups = sorted({words[:1] for words in COMMANDS if len(words) > 1})
+    for shown in (nowhere.process("--help"), *map(helps.__getitem__, groups)):
+        assert not re.search(r"\.\.\.$", shown.out.split("\n", 1)[1], re.MULTILINE)
 
 
-def test_the_short_form(nowhere: Memctl) -> None:
-    assert nowhere.process("query", "-h").done().out == nowhere.process("query", "--help").out
+def test_the_short_form(nowhere: Memctl, program: Path) -> None:
+    short, long = (nowhere.process("query", option, program=program).done().out for option in ("-h", "--help"))
+
+    assert short == long
 
 
-@pytest.mark.parametrize("words", [(), *sorted({words[:1] for words in COMMANDS if len(words) > 1})], ids=as_words)
-def test_no_command_shows_the_help(words: tuple[str, ...], memctl: Memctl) -> None:
-    if words in (("config",), ("conflicts",), ("mcp",), ("state",), ("transcripts",)):
-        pytest.skip("it lists something, or serves")
-    shown = memctl.process(*words)
-
-    assert shown.code == 2
-    assert shown.err.startswith(f"Usage: {' '.join(('memctl', *words))} ")
-    assert (shown.out, shown.err.count("Usage: ")) == ("", 1)
+def test_no_command_shows_the_help(nowhere: Memctl) -> None:
+    others = {("config",), ("conflicts",), ("mcp",), ("state",), ("transcripts",)}  # they list something, or serve
+    helping = sorted({words[:1] for words in COMMANDS if len(words) > 1} - others)
+    for words, shown in zip([(), *helping], [nowhere.process(), *in_turn(nowhere, helping)], strict=True):
+        assert shown.code == 2, words
+        assert shown.err.startswith(f"Usage: {' '.join(('memctl', *words))} ")
+        assert (shown.out, shown.err.count("Usage: ")) == ("", 1)
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--json", "--version"), ("--store", "x", "--version")])
@@ -154,8 +177,8 @@ def test_pictures_only_on_a_terminal(memctl: Memctl) -> None:
     seen = memctl.on_terminal("inspect", "mem_20261026_3f10")
 
     assert "▁" in seen or "█" in seen
-    assert not _NOT_PLAIN.search(memctl.process("inspect", "mem_20261026_3f10").done().out)
-    assert not _NOT_PLAIN.search(memctl.process("inspect").done().out)
+    for words in (("inspect", "mem_20261026_3f10"), ("inspect",)):
+        assert not _NOT_PLAIN.search(memctl.process(*words, program=memctl.program).done().out)
 
 
 def test_help_on_a_terminal_shows_every_character() -> None:
@@ -178,12 +201,13 @@ def test_help_on_a_terminal_shows_every_character() -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 100])
-@pytest.mark.parametrize("words", [("add",), ("forget",), ("mcp",), ("maintain",)], ids=as_words)
-def test_paragraphs_on_a_terminal_fill_its_lines(words: tuple[str, ...], columns: int, nowhere: Memctl) -> None:
+def test_paragraphs_on_a_terminal_fill_its_lines(columns: int, nowhere: Memctl) -> None:
     """A line may end early only where the next word does not fit."""
-    text = plain(nowhere.on_terminal(*words, "--help", columns=columns, program=EXECUTABLE)).partition("╭")[0]
-
-    for paragraph in re.split(r"\n\s*\n", text):
-        lines = [line.strip() for line in paragraph.strip().splitlines()]
-        for line, after in pairwise(lines):
-            assert len(line) + 1 + len(after.split()[0]) > columns - 3
+    commands = [(word, "--help") for word in ("add", "forget", "mcp", "maintain")]
+    for shown in in_turn(nowhere, commands, TYPER_USE_RICH="1", COLUMNS=str(columns)):
+        text, boxes = shown.done().out.split("╭", 1)
+        assert len(boxes.splitlines()[0]) == columns - 1, "as wide as the terminal"
+        for paragraph in re.split(r"\n\s*\n", text):
+            lines = [line.strip() for line in paragraph.strip().splitlines()]
+            for line, after in pairwise(lines):
+                assert len(line) + 1 + len(after.split()[0]) > columns - 3

@@ -19,7 +19,6 @@ from memctl.core.models import Memory
 from memctl.core.tagged import as_json
 
 CLOSING = f"</{TAG}>"
-EVERY = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
 UNSEEN = regex.compile(r"[\p{C}\p{M}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u0332\ufffc]")
 LINE_ENDS = ("\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 
@@ -36,11 +35,17 @@ def opens(text: str) -> bool:
 
 
 @cache
+def every() -> list[str]:
+    """Every character of Unicode."""
+    return [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
+
+
+@cache
 def looking_like(letter: str) -> frozenset[str]:
     """What looks like an ASCII character, by Unicode's table of confusables and by its compatibility forms."""
     listed = {entry["c"] for entry in confusables.confusables_data.get(letter, ()) if len(entry["c"]) == 1}
     listed |= {entry["c"] for entry in confusables.confusables_data.get(letter.upper(), ()) if len(entry["c"]) == 1}
-    formed = {c for c in EVERY if letter in unicodedata.normalize("NFKC", c).casefold() and len(folded(c)) == 1}
+    formed = {c for c in every() if letter in unicodedata.normalize("NFKC", c).casefold() and len(folded(c)) == 1}
     return frozenset(c for c in listed | formed if not UNSEEN.match(c) or c in formed)
 
 
@@ -51,7 +56,7 @@ def folded(character: str) -> str:
 def test_nothing_unseen_in_the_tag_hides_it() -> None:
     """Every character that cannot be seen, at every place of the closing tag; of the hundreds of thousands that have no
     meaning, each at one place, and under torture alone all of them."""
-    unseen = [character for character in EVERY if UNSEEN.match(character)]
+    unseen = [character for character in every() if UNSEEN.match(character)]
     meant = [character for character in unseen if unicodedata.category(character) not in ("Cn", "Co")]
     others = sorted(set(unseen) - set(meant))[:: 1 if TORTURE else 61]
     assert len(meant) > 2_500

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -184,14 +186,29 @@ class UserFolder:
         Raises:
             RefusedError: it leads out of the folder: by `..`, as an absolute path, or through a symbolic link.
         """
-        path = self.root / relative
-        try:
-            inside = path.resolve().is_relative_to(self.root.resolve())
-        except (OSError, RuntimeError, ValueError):
-            inside = False
-        if os.path.isabs(relative) or ".." in Path(relative).parts or not inside:
+        path, parts = self.root / relative, Path(relative).parts
+        if os.path.isabs(relative) or ".." in parts or not self._is_inside(path, len(parts)):
             raise RefusedError(f"{relative!r} leads out of the folder of user {self.name!r}")
         return path
+
+    def _is_inside(self, path: Path, depth: int) -> bool:
+        """Whether a path that is so deep below the folder stays in it; where nothing is a link, it does."""
+        below = (path, *path.parents)[:depth]
+        try:
+            return not any(map(_is_link, below)) or path.resolve().is_relative_to(self.root.resolve())
+        except (OSError, RuntimeError, ValueError):
+            return False
+
+
+def _is_link(path: Path) -> bool:
+    """As `os.path.islink`, but for names that cannot be one.
+
+    Raises:
+        ValueError: no file can have this name.
+    """
+    with suppress(OSError):
+        return stat.S_ISLNK(os.lstat(path).st_mode)
+    return False
 
 
 def check_private(folder: UserFolder) -> None:

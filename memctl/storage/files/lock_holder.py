@@ -61,8 +61,16 @@ def this_process() -> Holder:
     """This process, as the holder of a lock that it takes now."""
     command = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
     since = times.to_text(datetime.now(UTC).replace(microsecond=0))  # the real time, even if MEMCTL_NOW is set
-    pid = os.getpid()
-    return Holder(pid, socket.gethostname(), command[:200], since, boot_id(), _process(pid)[1])
+    return Holder(os.getpid(), socket.gethostname(), command[:200], since, boot_id(), _own_start())
+
+
+@cache
+def _own_start() -> str:
+    """The start of this process, which is asked for at every change."""
+    return _process(os.getpid())[1]
+
+
+os.register_at_fork(after_in_child=_own_start.cache_clear)
 
 
 @cache

@@ -49,6 +49,7 @@ HINDRANCE = (
 """Errors that SQLite raises when the system prevents its work; the index itself may be intact."""
 
 
+@cache
 def sqlite_vec_library() -> str:
     """The path of the sqlite-vec extension, found without importing its package (which imports numpy: 82 ms)."""
     spec = find_spec("sqlite_vec")
@@ -78,6 +79,16 @@ class Connection(apsw.Connection):
 def open_database(path: Path) -> Connection:
     """Open the index; a missing, damaged or outdated one is created again."""
     _check_kind(path)
+    if os.path.lexists(path) and (found := _usable(path)):
+        return found
+    try:
+        return _create(path)
+    except HINDRANCE as problem:
+        raise StorageError(f"cannot make the index {path}: {problem}") from None
+
+
+def _usable(path: Path) -> Connection | None:
+    """The index of this version that is there; None for another one."""
     try:
         connection = connect(path)
         if _version(connection) == schema.VERSION and is_checked(connection):
@@ -87,10 +98,7 @@ def open_database(path: Path) -> Connection:
         pass
     except HINDRANCE as problem:
         raise StorageError(f"cannot open the index {path}: {problem}") from None
-    try:
-        return _create(path)
-    except HINDRANCE as problem:
-        raise StorageError(f"cannot make the index {path}: {problem}") from None
+    return None
 
 
 def _check_kind(path: Path) -> None:
