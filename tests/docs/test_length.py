@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST = 36_500
+MOST = 37_000
 """Words of all pages, without their code blocks, the tables that a benchmark writes, and the generated pages."""
 
 _FENCE = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
