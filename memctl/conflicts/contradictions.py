@@ -285,9 +285,9 @@ def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> li
         later = age_order(memory) <= age_order(other)
         pairs = (
             (one, claim) if later else (claim, one)
-            for claim in claims(other.content, known)
+            for claim, theirs in ((each, masks(each)) for each in claims(other.content, known))
             for one, bits, look in own
-            if _share_a_subject(bits, masks(claim)) and look.may_clash(points(claim))
+            if _share_a_subject(bits, theirs) and look.may_clash(points(claim))
         )
         return any(clash(*pair) for pair in pairs) or _ends(ended, memory, other, user)
 
@@ -436,7 +436,10 @@ def _near(
     bits = [masks(each.claim) for each in statements]
     seen = lru_cache(_KEPT)(lambda at: points(statements[at].claim))
     for number, (one, own) in enumerate(zip(statements, mine, strict=True)):
-        places = dict.fromkeys(at for block in own[:rarest] for at in blocks[block])
+        # A claim before this one that looks at all its words has met it already.
+        places = dict.fromkeys(
+            at for block in own[:rarest] for at in blocks[block] if at > number or len(mine[at]) > rarest
+        )
         near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not statements[at].of]
         look, shared = Looking(seen(number)) if near else None, frozenset(own)
         for at in near:

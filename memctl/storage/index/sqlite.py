@@ -47,6 +47,7 @@ class SqliteIndex:
         self.path, self.owner = path, owner
         self._frequencies = Frequencies()
         self._scanner: Scanner | None = None
+        self._shared: dict[tuple[object, ...], list[Row]] | None = None
         self._connection: Any = db.open_database(path)
         try:
             self._claim()
@@ -310,9 +311,11 @@ class SqliteIndex:
             return
         with db.held(self.connection):
             db.rows(self.connection, "BEGIN")
+            self._shared = {}
             try:
                 yield
             finally:
+                self._shared = None
                 if self.connection.in_transaction:  # after a system error, SQLite has ended it by itself
                     db.rows(self.connection, "COMMIT")
 
@@ -324,7 +327,17 @@ class SqliteIndex:
     def sharing_rarest(
         self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int, quick: bool = False
     ) -> list[Row]:
-        """Entries with some of the rarest of the words that the index has, best first."""
+        """Entries with some of the rarest of the words that the index has, best first; within a snapshot, the same is
+        searched once."""
+        known = {} if self._shared is None else self._shared
+        request = (tuple(words), filters, now, rarest, limit, quick, self.connection.total_changes())
+        if request not in known:
+            known[request] = self._sharing_rarest(words, filters, now, rarest, limit, quick)
+        return known[request]
+
+    def _sharing_rarest(
+        self, words: Sequence[str], filters: Filters, now: datetime, rarest: int, limit: int, quick: bool
+    ) -> list[Row]:
         counts = self.term_counts(list(dict.fromkeys(words))[:MOST_WORDS])
         chosen = rarest_words(counts, rarest, quick)
         return self.matches([scored.key for scored in self.full_text(chosen, filters, now, limit)])
