@@ -2,7 +2,8 @@
 
 Each dialogue is played through `AgentMemory`, a session at a time; then its questions are asked in a new session. The
 score is the share of evidence turns of which at least 80 % of the content words are in one item of the recalled part.
-`python -m bench.agent costs` measures what remembering costs. docs/benchmarks.md explains both.
+`python -m bench.agent lives FILE…` asks about a user's life months later; `python -m bench.agent costs` measures what
+remembering costs. docs/benchmarks.md explains all three.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench.agent import costs
 
         return costs.main(given[1:])
+    if given[:1] == ["lives"]:
+        from bench.agent import lives
+
+        return lives.main(given[1:])
     options = _options(given)
     names = options.sets or [name for name in DEFAULT_SETS if (options.data / name / "questions.jsonl").is_file()]
     if not names:

@@ -46,11 +46,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """The turns of one user's conversations, in the order in which they were said, and questions about them."""
+    """The turns of one user's conversations, in the order in which they were said, and questions about them.
+
+    Args:
+        later: how long after the last message the questions are asked.
+    """
 
     name: str
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
+    later: timedelta = timedelta(days=1)
 
     @property
     def sessions(self) -> list[list[Turn]]:
@@ -58,8 +63,8 @@ class Dialogue:
 
     @property
     def asked_at(self) -> datetime:
-        """When its questions are asked: a day after the last message."""
-        return max(turn.at for turn in self.turns) + timedelta(days=1)
+        """When its questions are asked."""
+        return max(turn.at for turn in self.turns) + self.later
 
     def evidence(self, question: Question) -> list[str]:
         texts = {turn.name: turn.text for turn in self.turns}

@@ -98,7 +98,11 @@ _PERHAPS = re.compile(
 _PERHAPS_CHANGES = re.compile(r"\bactually\b|其实", re.IGNORECASE)
 """A cue of change only if it gives another value of the same kind."""
 
-_DECIDES = re.compile(r"\bchanged my mind\b|改(?:变)?主意", re.IGNORECASE)
+_DECIDES = re.compile(
+    r"\bchanged my mind\b|\b(?:take|took|taking) (?:(?:it|that|this|all that) )?back (?:what|everything|all) (?:i|we)\b"
+    r"|\b(?:forget|ignore|scrap) what (?:i|we)(?:'ve| have)? said\b|改(?:变)?主意|收回|之前(?:说|讲|要求)的?[^，。]{0,12}(?:不算|作废)",
+    re.IGNORECASE,
+)
 """States another choice by itself."""
 
 _DONE_TO = re.compile(r"把([^，。把]{1,8}?)(?:的[^，。]{1,4})?(?:改|换|卖|搬|取消|推迟|提前|退|扔|送)")
@@ -256,7 +260,12 @@ def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
 def content_words(text: str) -> frozenset[str]:
     """The content words of a text: no stop words, no single Chinese characters, which many texts share, no days."""
     words = frozenset(term for term in terms(text[:READ]) if not is_stop(term) and (len(term) > 1 or term.isascii()))
-    return words - _DAYS
+    return frozenset(word for word in words - _DAYS if word.isascii() or not _NO_SUBJECT.match(word))
+
+
+_NUMERAL = "〇零一二两三四五六七八九十百千几"
+_NO_SUBJECT = re.compile(rf"[不没别]|[{_NUMERAL}][{_NUMERAL}个月号日点年天]")
+"""A pair of characters that negates, counts or dates: two sentences with the same number are not about the same."""
 
 
 def source_of(memory: Memory) -> str:

@@ -43,8 +43,9 @@ LEAST_CONFIDENCE = 0.6
 CLOSED_HITS, CLOSED_PROFILE = 50, 30
 """Tokens for the nearest hits, and for the profile, if nothing answers the question."""
 
-OWN_HITS, OWN_PROFILE = 600, 200
-"""The same for a question of users about themselves: the answer may be in other words, or in another language."""
+OWN_HITS, OWN_PROFILE, OWN_SHARE = 600, 200, 0.5
+"""The same for a question of users about themselves: the answer may be in other words, or in another language. In a
+large room the hits may fill this share of it."""
 
 MOST_NOTED = 40
 """The first hits whose changed values are noted."""
@@ -56,11 +57,12 @@ class Pieces:
     def __init__(self, engine: QueryEngine, question: str, now: datetime) -> None:
         self._engine, self._question, self._now = engine, question, now
 
-    def chosen(self, recalled: Evidence, opened: bool, count: Count) -> list[Piece]:
+    def chosen(self, recalled: Evidence, opened: bool, count: Count, room: int) -> list[Piece]:
         """What to show, best first.
 
         Args:
             opened: whether the evidence answers the question; otherwise almost nothing is shown.
+            room: tokens for all that is shown.
         """
         always, hits, view = self._always(), recalled.hits, self._engine.view()
         profile = view.profile(LEAST_CONFIDENCE, MOST_PROFILE, self._now)
@@ -74,8 +76,8 @@ class Pieces:
         placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(recalled, about), self._profile(profile, about)
         if not opened:
-            own = asks_of_user(self._question)
-            hits_room, profile_room = (OWN_HITS, OWN_PROFILE) if own else (CLOSED_HITS, CLOSED_PROFILE)
+            own = max(OWN_HITS, int(OWN_SHARE * room)), OWN_PROFILE
+            hits_room, profile_room = own if asks_of_user(self._question) else (CLOSED_HITS, CLOSED_PROFILE)
             answers, background = _first(answers, hits_room, count), _first(background, profile_room, count)
         placed += [*answers, *background]
         once = {piece.name: piece for piece in reversed(placed)}

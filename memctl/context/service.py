@@ -141,7 +141,7 @@ class Contexts:
             opened = not asks or self._opens(recalled.evidence, gate)
             if recall:
                 with engine.search.snapshot():
-                    pieces += Pieces(engine, question, now).chosen(recalled.evidence, opened, counter.count)
+                    pieces += Pieces(engine, question, now).chosen(recalled.evidence, opened, counter.count, room)
         pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         schemas = counter.count(dumped(tools)) if tools else 0

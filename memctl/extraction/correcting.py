@@ -26,6 +26,9 @@ LONGEST = 200
 ENOUGH = 0.3
 """Share of a memory's words from which a denial is about it, and not about something it mentions."""
 
+MENTIONED = 0.2
+"""The same for what the user gave up, which is a word or two."""
+
 _FUNCTION_WORDS = frozenset(
     terms(
         "a an the i i'm i've we we're my our me us it it's is are am was were be been being do does did have has had "
@@ -214,7 +217,7 @@ def _speaks_of(thing: str, memory: Memory, user: str) -> bool:
     if has_chinese(thing):
         return re.search(rf"{_ENJOYS}[^，。]{{0,6}}{re.escape(thing)}(?!台)", content) is not None
     wanted, held = _content_terms(thing), _content_terms(content)
-    return bool(wanted) and wanted <= held and not memory.key
+    return bool(wanted) and wanted <= held and len(wanted) >= MENTIONED * len(held) and not memory.key
 
 
 # Values that are replaced

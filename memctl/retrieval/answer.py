@@ -28,7 +28,7 @@ from memctl.core.text.terms import similarity, terms
 from memctl.providers.base import Embedder
 from memctl.retrieval import choosing, rank, retrieve
 from memctl.retrieval.cues import Cues, cues_in, subject
-from memctl.retrieval.gate import strength
+from memctl.retrieval.gate import names_in, strength
 from memctl.retrieval.retrieve import Candidate, Question, Recent, Retrieved
 from memctl.retrieval.route import domain, with_domain
 from memctl.retrieval.route import route as route_of
@@ -218,8 +218,9 @@ def evidence(
         judged = _with_relevance(
             ordered, question, entries, weights, len(ordered) if weights.document else WITH_RELEVANCE
         )
-        counts = search.term_counts(question.weights)
-        strong = strength(judged, question.weights, counts)
+        names = names_in(query.text)
+        counts = search.term_counts({*question.weights, *names})
+        strong = strength(judged, question.weights, counts, names)
         if weights.document:
             judged = choosing.order([rank.by_document(hit, now) for hit in judged])
         return Evidence(tuple(judged), _after(search, entries), strong, present, retrieved.degraded)

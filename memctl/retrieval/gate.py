@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import sqrt
 
 from memctl.core.models import Hit
 from memctl.core.text.stopwords import is_stop
+from memctl.core.text.terms import terms
+from memctl.core.times import MONTHS, WEEKDAYS
+
+KNOWN_NAMES, UNKNOWN_NAMES = 0.2, 0.4
+"""What the strength gains if the store knows all names in a question, because it is about somebody or something of the
+user's even if its other words are new ("What does Hamza's diet require?"); and the share it loses if it knows none."""
+
+_NAME = re.compile(r"(?<=[\w,] )[^\W\d_a-z][\w-]*|\b[\w-]+(?=['’]s\b)")
+"""A word with a capital letter within a sentence, or with a genitive, however it is written."""
+
+_TOPIC_ZH = re.compile(
+    r"^(?!(?:今天|明天|昨天|今年|去年|明年|最近|现在|这|那|我|你|他|她|它|谁|哪|什么|怎么|为什么|如何|请|有))([\u4e00-\u9fff]{2,3}?)"
+    r"(?=现在|最近|今年|平时|在|是|的|做|住|叫|多大|几|哪|什么|啥|喜欢|为什么|怎么)"
+)
+"""What a Chinese question begins with: often a name, which no capital letter shows."""
 
 
-def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[str, int]) -> float:
+def strength(
+    hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[str, int], names: Sequence[str] = ()
+) -> float:
     """How well the memories answer a question, absolute and in [0, 1].
 
     The relevance of the best hit, reduced if the store does not have the question's words: a question about other
@@ -19,6 +38,7 @@ def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[
     Args:
         weights: the weights of the question's words.
         counts: in how many entries each word occurs.
+        names: the terms of the names in the question.
     """
     best = max((hit.relevance for hit in hits), default=0.0)
     content = {word: weight for word, weight in weights.items() if not _spans_words(word)}
@@ -27,10 +47,31 @@ def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[
     characters = sum(weight for word, weight in weights.items() if _is_characters(word)) / (
         sum(weights.values()) or 1.0
     )
-    return best * sqrt(known) * (1 - BY_CHANCE * characters)
+    strong = best * sqrt(known) * (1 - BY_CHANCE * characters)
+    if not names:
+        return strong
+    named = sum(bool(counts.get(name)) for name in names) / len(names)
+    return min(1.0, strong * (1 - UNKNOWN_NAMES * (1 - named)) + KNOWN_NAMES * named)
 
 
-BY_CHANCE = 1 / 3
+def names_in(question: str) -> list[str]:
+    """The terms of the names in a question, without days and months; none if it writes most words with a capital."""
+    found = [term for name in _NAME.findall(question) for term in terms(name) if term.isascii()]
+    found += [term for topic in _TOPIC_ZH.findall(question) for term in terms(topic) if len(term) == 2]
+    names = [*dict.fromkeys(term for term in found if not is_stop(term) and term not in _days())]
+    return names if len(names) <= max(2, MOST_NAMES * len(question.split())) else []
+
+
+MOST_NAMES = 0.5
+"""The largest share of the words of a question that are taken for names."""
+
+
+@cache
+def _days() -> frozenset[str]:
+    return frozenset(terms(" ".join((*MONTHS, *WEEKDAYS, "today tonight tomorrow yesterday week month year"))))
+
+
+BY_CHANCE = 0.1
 """The strength of a question whose terms are all characters and pairs of them is reduced by this share."""
 
 

@@ -36,9 +36,9 @@ _MORE = r"\b(?:should|could|would|can|shall|might)\b|[?？，；;].*\w|, (?:and|
 """Asks for advice, or for several things."""
 
 _OF_THE_USER = r"\b(?:i|i'(?:m|ve|d)|me|my|mine|we|we'(?:re|ve)|our|ours|(?-i:us))\b|我|咱|俺"
-_ASKS = r"[?？]\s*$|^(?:(?:so|and|but|hey|well|ok|okay|remind me|tell me|do you (?:know|remember))\b[ ,]*)*(?:what|which|when|where|who|whom|whose|why|how|do|does|did|am|is|are|was|were|have|has|can)\b|[吗呢]\s*$|什么|哪|谁|几[个点号岁年月天时只次位]|多少|多大|多久"
+_ASKS = r"[?？]\s*$|^(?:(?:so|and|but|hey|well|ok|okay|remind me|tell me|do you (?:know|remember))\b[ ,]*)*(?:what|which|when|where|who|whom|whose|why|how|do|does|did|am|is|are|was|were|have|has|can)\b|(?<!,) which\b|\bhow (?:many|much|old|long|far|tall)\b|[吗呢嘛]\s*$|什么|[啥咋]|哪|谁|几[个点号岁年月天时只次位]|多少|多大|多久"
 _WANTS_ADVICE = (
-    r"\b(?:should|could|would|shall|might|recommend|suggest|advise|advice|tips?|ideas?|help)\b"
+    r"\b(?:should|could|would(?! i (?:like|want|prefer|rather)\b)|shall|might|recommend|suggest|advise|advice|tips?|ideas?|help)\b"
     r"|\bhow (?:can|do|to) (?:i|we)\b(?! (?:like|usually|normally|prefer|take|feel|call|spell|know)\b)|\b(?:can|may) (?:i|we)\b"
     r"|建议|推荐|应该|怎么(?!称呼|叫|样[？?]?$)|如何|帮我|给我|能不能|可不可以|要不要|该不该"
 )
