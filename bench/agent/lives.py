@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.agent.data import Dialogue, Question, Turn
+from bench.agent.data import Dialogue, Turn
 from bench.agent.score import ENOUGH, content_words, items, share, words
 from bench.agent.systems import Agent
 from memctl.context.tokens import estimate
@@ -91,7 +91,8 @@ def _life(number: str, given: dict[str, Any]) -> Life:
     name = str(given.get("name") or number)
     turns = tuple(turn for at, session in enumerate(given["sessions"]) for turn in _turns(f"s{at}", session))
     return Life(
-        Dialogue(name, tuple(sorted(turns, key=lambda turn: turn.at)), (), LATER), tuple(map(_asked, given["questions"]))
+        Dialogue(name, tuple(sorted(turns, key=lambda turn: turn.at)), (), LATER),
+        tuple(map(_asked, given["questions"])),
     )
 
 

@@ -17,7 +17,12 @@ from memctl.judgement import lexicon
 
 def instructs(text: str) -> bool:
     """Whether an English sentence, in small letters and without its stop, says how to behave for good."""
-    return _directs(text) or any(_directs(part, second=True) for part in _later_clauses(text))
+    order = _REASON.sub("", text)
+    return _directs(text) or _directs(order) or any(_directs(part, second=True) for part in _later_clauses(text))
+
+
+_REASON = re.compile(r", (?:(?:i|we|he|she|they|it)(?:'\w+)?|my|our|because|since) (?!if\b)[^,]+$")
+"""Why the assistant is to behave so: "please keep your answers short, I read them on my phone"."""
 
 
 def _later_clauses(text: str) -> list[str]:

@@ -36,6 +36,7 @@ CHINESE = product(
     [
         *(scope.format(order) for scope, order in (*ENGLISH, *CHINESE)),
         "Use she/her for me",
+        "And please keep your answers short, I read them on my phone.",
         "Metric units for me, thanks.",
         "Treat everything I tell you as confidential.",
         "If I say quickie I want one sentence max",
