@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from itertools import combinations
 
 from memctl.core import kinds
@@ -421,10 +420,6 @@ def at_one_time(one: Memory, other: Memory) -> bool:
 # Blocks
 
 
-_KEPT = 8_192
-"""Claims of which the points are kept: they take twice the room of the claim."""
-
-
 def _near(
     statements: Sequence[_Statement], blocks: Sequence[Sequence[int]], mine: Sequence[Sequence[int]], rarest: int
 ) -> Iterator[tuple[_Statement, _Statement]]:
@@ -434,17 +429,16 @@ def _near(
         mine: the numbers of the blocks of each claim, the rarest first.
     """
     bits = [masks(each.claim) for each in statements]
-    seen = lru_cache(_KEPT)(lambda at: points(statements[at].claim))
     for number, (one, own) in enumerate(zip(statements, mine, strict=True)):
         # A claim before this one that looks at all its words has met it already.
         places = dict.fromkeys(
             at for block in own[:rarest] for at in blocks[block] if at > number or len(mine[at]) > rarest
         )
         near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not statements[at].of]
-        look, shared = Looking(seen(number)) if near else None, frozenset(own)
+        look, shared = Looking(points(one.claim)) if near else None, frozenset(own)
         for at in near:
             met = at < number and not shared.isdisjoint(mine[at][:rarest])
-            if look and not met and look.may_clash(seen(at)):
+            if look and not met and look.may_clash(points(statements[at].claim)):
                 yield _older_first((one, statements[at]))
 
 

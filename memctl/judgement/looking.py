@@ -76,7 +76,11 @@ def _bits(stem: str, key: str) -> int:
     return 1 << hash(stem) % _BITS | 1 << hash(key) % _BITS
 
 
-@lru_cache(8_192)  # twice the room of the claims; an agent that runs for long sees the same again and again
+_KEPT = 8_192
+"""Claims of which the points are kept: they take twice the room of the claim."""
+
+
+@lru_cache(_KEPT)
 def points(sentence: Sentence) -> Points:
     """What a claim could clash with."""
     words = [word for word in sentence.words if word.kind in COST]
