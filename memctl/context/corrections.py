@@ -104,6 +104,9 @@ _DECIDES = re.compile(
 )
 """States another choice by itself."""
 
+_SAID_ABOUT = re.compile(r"\b(?:said|told you) about ([^.,;!?]{1,60})", re.IGNORECASE)
+"""Names what a decision is about: all its words must be in the earlier text."""
+
 _DONE_TO = re.compile(r"把([^，。把]{1,8}?)(?:的[^，。]{1,4})?(?:改|换|卖|搬|取消|推迟|提前|退|扔|送)")
 _OPENING = r"(?:so|and|but|oh|well|hey|ugh|btw|by the way|sorry|okay|ok)"
 _PRONOUN = re.compile(rf"^\W*(?:{_OPENING}\b\W*)*(?:i|we|you|he|she|it|they|that|this)\b", re.IGNORECASE)
@@ -199,6 +202,8 @@ def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
 
 
 def _is_what_changed(sentence: str, shared: frozenset[str]) -> bool:
+    if named := _SAID_ABOUT.search(sentence):
+        return content_words(named[1]) <= shared
     return bool(shared) and (_DECIDES.search(sentence) is not None or _near_cue(sentence, shared - _UNITS))
 
 
