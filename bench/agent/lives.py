@@ -21,6 +21,7 @@ from statistics import fmean
 from typing import Any
 
 from bench.agent.data import Dialogue, Turn
+from bench.agent.report import number
 from bench.agent.score import ENOUGH, content_words, items, share, words
 from bench.agent.systems import Agent
 from memctl.context.tokens import estimate
@@ -164,9 +165,11 @@ def table(results: Sequence[Result]) -> str:
 
 
 def _cell(results: Sequence[Result]) -> str:
-    """Answered, in the same words or most of them, looking outdated, and tokens."""
-    figures = [fmean(getattr(each, name) for each in results) for name in ("answered", "words", "stale")]
-    return " / ".join(f"{each:.3f}" for each in figures) + f" ({fmean(each.tokens for each in results):,.0f})"
+    """Answered, held by one item to 80 %, tokens; and how many answers look outdated, of those with an old value."""
+    shares = (fmean(getattr(each, name) for each in results) for name in ("answered", "words"))
+    changed = [each.stale for each in results if each.asked.old]
+    outdated = f"; outdated {sum(changed)} of {len(changed)}" if changed else ""
+    return " / ".join(map(number, shares)) + f" ({fmean(each.tokens for each in results):,.0f}{outdated})"
 
 
 def misses(results: Sequence[Result]) -> Iterator[str]:

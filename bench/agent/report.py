@@ -31,7 +31,7 @@ def _cell(answers: Sequence[Answer]) -> str:
     if not answers:
         return "–"
     share, full = fmean(a.share for a in answers), fmean(a.full for a in answers)
-    return f"{_number(share)} / {_number(full)} ({fmean(a.tokens for a in answers):,.0f})"
+    return f"{number(share)} / {number(full)} ({fmean(a.tokens for a in answers):,.0f})"
 
 
 def beside(results: Sequence[Answer]) -> str:
@@ -42,13 +42,13 @@ def beside(results: Sequence[Answer]) -> str:
         if sized and _is_agent(system):
             low, high = interval([a.share for a in sized])
             kinds = "; ".join(
-                f"{kind or '-'} {_number(fmean(a.share for a in of))} ({len(of)})"
+                f"{kind or '-'} {number(fmean(a.share for a in of))} ({len(of)})"
                 for (kind,), of in _grouped(sized, lambda each: (each.category,))
             )
             chance = fmean(a.chance for a in sized)
             lines.append(
-                f"- {system}, gate {'on' if gate else 'off'}, at {GATE_SIZE:,}: 95 % interval {_number(low)}–{_number(high)}; "
-                f"evidence of another dialogue, by chance: {_number(chance)}. {kinds}"
+                f"- {system}, gate {'on' if gate else 'off'}, at {GATE_SIZE:,}: 95 % interval {number(low)}–{number(high)}; "
+                f"evidence of another dialogue, by chance: {number(chance)}. {kinds}"
             )
     return "\n".join(lines)
 
@@ -62,7 +62,7 @@ def false_recall(results: Sequence[Answer]) -> str:
         gated = ("on" if gate else "off") if _gated(results, system) else "none"
         lines.append(
             f"| {system} | {f'{size:,}' if size else 'default'} | {gated} | {median(tokens):,.0f} | {fmean(tokens):,.0f} "
-            f"| {percentile(tokens, 90):,.0f} | {_number(fmean(count == 0 for count in tokens))} |"
+            f"| {percentile(tokens, 90):,.0f} | {number(fmean(count == 0 for count in tokens))} |"
         )
     return "\n".join(lines) if foreign else ""
 
@@ -86,8 +86,8 @@ def curve(results: Sequence[Answer], system: str = AGENT) -> str:
         kept = [a.share if a.relevance >= limit else 0.0 for a in mine]
         tokens = [a.tokens if a.relevance >= limit else 0 for a in others]
         lines.append(
-            f"| {_number(limit)} | {_number(fmean(a.relevance >= limit for a in mine))} "
-            f"| {_number(fmean(a.relevance >= limit for a in others))} | {_number(fmean(kept))} "
+            f"| {number(limit)} | {number(fmean(a.relevance >= limit for a in mine))} "
+            f"| {number(fmean(a.relevance >= limit for a in others))} | {number(fmean(kept))} "
             f"| {median(tokens):,.0f} | {fmean(tokens):,.0f} |"
         )
     return "\n".join(lines)
@@ -95,7 +95,7 @@ def curve(results: Sequence[Answer], system: str = AGENT) -> str:
 
 def _percentiles(answers: Sequence[Answer]) -> str:
     values = [a.relevance for a in answers]
-    return ", ".join(f"{at} % {_number(percentile(values, at))}" for at in (10, 25, 50, 75, 90))
+    return ", ".join(f"{at} % {number(percentile(values, at))}" for at in (10, 25, 50, 75, 90))
 
 
 def percentile(values: Sequence[float], at: int) -> float:
@@ -129,7 +129,7 @@ def _grouped(answers: Iterable[Answer], key: Callable[[Answer], tuple]) -> list[
     return list(groups.items())
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:.3f}".lstrip("0") if value < 1 else f"{value:.2f}"
 
 

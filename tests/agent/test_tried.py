@@ -578,6 +578,10 @@ TAKEN_BACK = [
     ("My yoga class is on Tuesdays at the church hall.", "The yoga class moved to Wednesdays."),
     ("My desk is on the third floor.", "My desk moved to the fifth floor."),
     (
+        "Please don't send me voice notes, I can't listen at the office.",
+        "I take back what I said about voice notes, they suit me better than typing these days.",
+    ),
+    (
         "La reunión con el notario es el lunes a las cinco.",
         "Perdona, me equivoqué: la reunión con el notario es el miércoles a las cinco.",
     ),
@@ -598,6 +602,9 @@ STANDING = [
     ("我儿子上三年级", "不是很懂现在三年级的数学题，帮我看一道"),
     ("The kitchen budget is 8,000.", "The bathroom budget is now 5,000."),
     ("My dentist is on Elm Street.", "The vet moved to Oak Street."),
+    ("我们六月底搬到厦门。", "我六月十号就离职了。"),
+    ("家里的新电梯在二十一楼停过一次。", "旅行改成十一月底了。"),
+    ("论文摘要不用翻译。", "狗狗终于不用只吃罐头了。"),
 ]
 
 

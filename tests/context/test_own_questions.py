@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memctl import MemoryStore
+from memctl.agent.memory import AgentMemory
 from memctl.retrieval.subjects import asks_of_user
 
 
@@ -33,6 +34,43 @@ def test_the_nearest_memories_are_shown_although_no_word_is_known(
     assert answer in pack.text
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What does Hamza's diet require?", "halal"),
+        ("what is imke's profession", "architect"),
+        ("浩浩在哪个学校念书？", "延安"),
+    ],
+)
+def test_a_name_that_the_store_knows_opens_the_context(filled: MemoryStore, question: str, answer: str) -> None:
+    for fact in ("Hamza eats halal.", "imke became an architect last year.", "浩浩被延安大学录取了。"):
+        filled.add(fact)
+
+    pack = filled.build_context(question)
+
+    assert pack.open
+    assert answer in pack.text
+
+
+def test_a_name_that_the_store_does_not_know_closes_the_context(filled: MemoryStore) -> None:
+    assert filled.build_context("Does she know two greyhounds?").open
+    assert not filled.build_context("Does Leonora Quist know two greyhounds?").open
+
+
+def test_hits_for_a_question_about_the_user_fill_half_of_a_large_room(store: MemoryStore) -> None:
+    with AgentMemory(store, background=False) as memory:
+        for n in range(120):
+            memory.on_user_message(
+                f"Shelf {n} held another box of old letters and the usual heap of papers and stamps."
+            )
+        memory.on_session_end()
+
+    small, large = (store.build_context("What pets do I look after?", memory_tokens=n) for n in (1_000, 4_000))
+
+    assert not large.open
+    assert len(large.text) > 1.5 * len(small.text)
+
+
 def test_little_is_shown_for_a_question_about_the_world(filled: MemoryStore) -> None:
     own, foreign = (filled.build_context(q).text for q in ("What pets do I look after?", "Which planets have rings?"))
 
@@ -41,7 +79,8 @@ def test_little_is_shown_for_a_question_about_the_world(filled: MemoryStore) -> 
 
 @pytest.mark.parametrize(
     "question",
-    ["What car do I have?", "Do we have siblings?", "What did my father suffer from", "How do I usually take my tea?",
+    ["What car do I have?", "Do we have siblings?", "my mum did which job for three decades", "我腰是啥毛病",
+     "How would I like my answers to be laid out?", "What did my father suffer from", "How do I usually take my tea?",
      "我开什么车？", "我有慢性病吗", "我丈夫是做什么的？"],
 )  # fmt: skip
 def test_a_question_about_the_user(question: str) -> None:

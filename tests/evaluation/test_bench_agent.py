@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.agent import report
+from bench.agent import lives, report
 from bench.agent.__main__ import main
 from bench.agent.costs import fill, texts
 from bench.agent.data import ASSISTANT, USER, Dialogue, load, sampled
@@ -346,3 +346,37 @@ def test_the_costs_are_printed_for_each_shape(capsys) -> None:
     for shape in ("60 in one session", "60 in 3 sessions"):
         assert f"`on_user_message`, {shape}" in out
         assert f"… found when it returns, {shape} | 2 of 2 | " in out
+
+
+LIFE = """[{"name": "Ida", "sessions": [
+  {"date": "2026-01-05", "messages": [{"role": "user", "content": "I keep bees in Sussex, in three hives."},
+                                      {"role": "assistant", "content": "How lovely."}]},
+  {"date": "2026-03-09", "messages": [{"role": "user", "content": "I live in Lewes now, I left Brighton."},
+                                      {"role": "assistant", "content": "Noted."}]}],
+ "questions": [{"question": "How many hives do I keep?", "answer": "Three hives", "kind": "fact"},
+               {"question": "What is my cat's name?", "answer": "Mog", "kind": "fact"},
+               {"question": "Where do I live?", "answer": ["Lewes", "East Sussex"], "kind": "changed", "old": "Brighton"}]}]"""
+
+
+def test_a_life_is_asked_about_months_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lives.json").write_text(LIFE, "utf-8")
+    assert main(["lives", str(tmp_path / "lives.json"), "--misses"]) == 0
+    shown = capsys.readouterr().out
+    rows = {line.split(" | ")[0].strip("| "): line for line in shown.splitlines() if line.startswith("| ")}
+
+    assert "1 lives, 4 messages" in shown
+    assert "| .500 /" in rows["fact"]
+    assert "| 1.00 /" in rows["changed"]
+    assert "outdated 0 of 1" in rows["changed"]
+    assert "missing\tWhat is my cat's name?\tMog" in shown
+    assert "outdated" not in rows["fact"]
+
+
+def test_an_old_value_looks_current_only_as_a_memory_without_the_new_one() -> None:
+    asked = lives.Asked("Where do I live?", ("Lewes",), "changed", "Brighton")
+
+    assert lives.is_stale(asked, "- [life, 2026-01-05, mem_1] I live in Brighton")
+    assert not lives.is_stale(
+        asked, "- [life, 2026-01-05, mem_1] I live in Brighton (since 2026-03-09: I live in Lewes)"
+    )
+    assert not lives.is_stale(asked, "- user: I live in Brighton")
