@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from memctl.core.limits import DECAY_POLICIES, HALF_LIFE, RANKINGS, RELEVANCE
+from memctl.core.limits import DECAY_POLICIES, HALF_LIFE, LONGEST_MEMORY, RANKINGS, RELEVANCE
 from memctl.core.limits import POLICIES as WINDOW_POLICIES
 from memctl.core.models import CATEGORIES
 from memctl.core.sensitive import ALLOW, REFUSE
@@ -154,6 +154,9 @@ class Settings:
     )
     auto_window_messages: int = _setting(30, "auto: messages from which to compact.", 2, 10**6)
     auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which to compact.", 0.01, 1)
+    memory_characters: int = _setting(
+        LONGEST_MEMORY, "Characters of the longest text that a new memory may have.", 1000, 10**8
+    )
     keep_messages: bool = _setting(True, "Whether the transcripts keep messages, word for word.")
     transcript_days: float = _setting(
         0.0,

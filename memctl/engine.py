@@ -268,7 +268,7 @@ class Engine:
     # Finding records
 
     def full_id(self, reference: str) -> str:
-        """The full id for an id, for its beginning, or for its last four or more characters.
+        """The full id for an id, or for at least four characters of its beginning (behind `mem_`) or its end.
 
         Raises:
             NotFoundError: no memory or several match.
@@ -299,11 +299,13 @@ class Engine:
     def _matching(self, reference: str, unreadable: Mapping[str, RawRecord]) -> set[str]:
         """The ids that start with the text; else those that end with it, unless it is the full id of a removed
         memory."""
+        if not ids.is_abbreviation(reference):
+            return set()
         starting = {
             *self.view().ids_starting(reference, 10_000),
             *(name for name in unreadable if name.startswith(reference)),
         }
-        if starting or len(reference) < ids.SHORTEST_ENDING or self._is_gone(reference):
+        if starting or self._is_gone(reference):
             return starting
         return {*self.view().ids_ending(reference, 10_000), *(name for name in unreadable if name.endswith(reference))}
 
@@ -324,6 +326,10 @@ class Engine:
             name = argument(reference)
             return (
                 f"It was removed; `memctl log --ids {name}` shows how, `memctl restore --from OP {name}` restores it."
+            )
+        if reference and not ids.is_abbreviation(reference):
+            return (
+                f"A part of an id needs at least {ids.SHORTEST} characters behind `mem_`; `memctl list` shows the ids."
             )
         near = list(starting[:4]) or get_close_matches(reference, self.view().ids_starting("", 20_000), 3, 0.7)
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""

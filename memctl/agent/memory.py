@@ -22,7 +22,7 @@ from memctl.context.cut import text_of
 from memctl.context.history import is_pending
 from memctl.context.pack import ContextPack
 from memctl.conversations.derived import mentions_forgotten
-from memctl.core.messages import ASSISTANT, TOOL, USER, Message
+from memctl.core.messages import ASSISTANT, TOOL, USER, Message, check_length, shortened_output
 from memctl.core.sensitive import guarded, unattended
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.maintenance import Step
@@ -106,15 +106,17 @@ class AgentMemory:
         Args:
             speaker: the name of the person, which questions can refer to.
         """
+        check_length(text)
         with self._lock:
             self._resumed = self._resumed and not self._calls
             self._calls.clear()
-            self._resume()
+            self._resume(now)
             self.toolbox.forgotten.clear()
             return self._add({"role": USER, "content": text}, now, speaker)
 
     def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """Add an answer of the model; in the modes `static` and `both`, memctl learns from the exchange."""
+        check_length(text)
         with self._lock:
             keep = not mentions_forgotten(text, self.toolbox.forgotten)
             added = self._add({"role": ASSISTANT, "content": text}, now, speaker, keep=keep)
@@ -123,8 +125,17 @@ class AgentMemory:
             self._deferred.submit(lambda store: self._learn_from(store, exchange, before, now))
         return added
 
-    def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
-        """Add a tool call of the model. It starts a step of the current task, in parallel to those of other open calls.
+    def on_tool_call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        description: str = "",
+        now: datetime | None = None,
+    ) -> str:
+        """Add a tool call of the model, made at `now` or just now. It starts a step of the current task, in parallel
+        to those of other open calls.
 
         If a step was started with `on_task_step`, the call belongs to it. A task with too many steps ends; `wait` and
         the notes of the next context say so.
@@ -139,23 +150,28 @@ class AgentMemory:
         function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False, default=str)}
         call = {"id": call_id, "type": "function", "function": function}
         with self._lock:
-            self._resume()
-            self._add({"role": ASSISTANT, "content": None, "tool_calls": [call]})
-            task = self.task()
+            self._resume(now)
+            self._add({"role": ASSISTANT, "content": None, "tool_calls": [call]}, now)
+            task = self.task(now=now)
             if task and all(step.status != "in_progress" or step.call_id for step in task.steps):
-                started = self.on_task_step(description or name, tool_name=name, args=arguments, call_id=call_id)
+                started = self.on_task_step(
+                    description or name, tool_name=name, args=arguments, call_id=call_id, now=now
+                )
                 self._calls |= set() if started.closed else {call_id}
         return call_id
 
-    def on_tool_result(self, call_id: str, output: str, *, error: str = "") -> Message:
-        """Add the output of a tool call, or its `error`, and end the step that the call started."""
+    def on_tool_result(self, call_id: str, output: str, *, error: str = "", now: datetime | None = None) -> Message:
+        """Add the output of a tool call, or its `error`, given at `now` or just now, and end the step that the call
+        started. Of an output that is too long for a message, the middle is left out."""
+        output, error = shortened_output(output), shortened_output(error)
         with self._lock:
-            added = self._add({"role": TOOL, "tool_call_id": call_id, "content": error or output})
+            added = self._add({"role": TOOL, "tool_call_id": call_id, "content": error or output}, now)
             self._calls.discard(call_id)
-            task = self.task()
+            task = self.task(now=now)
             if task and any(step.call_id == call_id for step in task.steps):
                 with suppress(UsageError):  # its step has already ended
-                    self.on_task_step(call_id=call_id, **({"error": error} if error else {"result": output}))
+                    outcome = {"error": error} if error else {"result": output}
+                    self.on_task_step(call_id=call_id, now=now, **outcome)
         return added
 
     def _masked(self, value: T) -> T:
@@ -195,17 +211,17 @@ class AgentMemory:
 
     # The task
 
-    def task(self) -> Task | None:
+    def task(self, *, now: datetime | None = None) -> Task | None:
         """The current task, also after a crash; steps of interrupted calls are marked as such."""
         with self._lock:
-            self._resume()
-            return self.store.tasks.get(self.session_id)
+            self._resume(now)
+            return self.store.tasks.get(self.session_id, now=now)
 
-    def _resume(self) -> None:
+    def _resume(self, now: datetime | None = None) -> None:
         """Once after a start, mark the steps of another process's unfinished calls as failed."""
         if not self._resumed:
             self._resumed = True
-            self.store.tasks.interrupt_steps(self.session_id, waited_for=self._calls)
+            self.store.tasks.interrupt_steps(self.session_id, waited_for=self._calls, now=now)
 
     def _past_limit(self) -> Closed | None:
         """The outcome of a task that ended by itself, for callers that continue it."""
@@ -271,7 +287,10 @@ class AgentMemory:
             ask = bool(question) and not is_pending(messages)
             options = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, "ask": ask, **more}
             options["tools"] = [*more.get("tools", ()), *self.tools()]
-            pack = self.toolbox.shared.build_context(question or last, session=self.session_id, **options)
+            begun = self.store.engine.storage.sessions.exists(self.session_id)  # the first message begins it
+            pack = self.toolbox.shared.build_context(
+                question or last, session=self.session_id if begun else "", **options
+            )
             self._note_reuse(pack)
             return replace(pack, notes=(*pack.notes, self._limit)) if self._limit else pack
 

@@ -67,6 +67,7 @@ def import_memories(
     imported, tasks = _read(path, form, only_store, now)
     settings = stores.settings(the_store())
     imported = _known_categories(imported, settings.categories)
+    imported = _short_enough(imported, settings.memory_characters)
     check_problems(imported.problems, skip_broken, skipping)
     for name in imported.empty[:10]:
         render.warn(f"left out: {name}: is empty")
@@ -183,6 +184,18 @@ def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported
             at: Problem(path, f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}", line)
             for at, (m, (path, line)) in enumerate(zip(imported.memories, imported.places, strict=True))
             if m.category not in categories and "category" in imported.given.get(at, given_fields(m))
+        }
+    )
+
+
+def _short_enough(imported: Imported, longest: int) -> Imported:
+    """The import without texts that are too long for a memory, which become problems."""
+    hint = "`memctl knowledge add` takes long texts"
+    return imported.without(
+        {
+            at: Problem(path, f"the text has {len(m.content):,} characters, and may have {longest:,} ({hint})", line)
+            for at, (m, (path, line)) in enumerate(zip(imported.memories, imported.places, strict=True))
+            if len(m.content) > longest
         }
     )
 

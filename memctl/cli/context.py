@@ -21,7 +21,10 @@ FORMATS = ("md", "messages", "json")
 Question = Annotated[
     list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT...")
 ]
-Session = Annotated[str, typer.Option(help="The session whose messages and task to include.", metavar="ID")]
+Session = Annotated[
+    str,
+    typer.Option(help="The session whose messages and task to include.", autocompletion=choices.session, metavar="ID"),
+]
 Budget = Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")]
 MemoryTokens = Annotated[
     int | None, typer.Option(help="Tokens of the recalled part, instead of its share.", metavar="N", min=0)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from memctl.consolidation import grouping
 from memctl.consolidation.generated import bounded, unique
+from memctl.core.limits import READ
 from memctl.core.models import SUPERSEDED, Memory
 from memctl.core.text.terms import similarity
 
@@ -27,8 +28,8 @@ class Merge:
 
 
 def mergeable(memory: Memory) -> bool:
-    """Whether a memory can be a near-duplicate: it is no summary, and not in a conflict."""
-    return not memory.sources and not memory.conflicts_with
+    """Whether a memory can be a near-duplicate: it is no summary, in no conflict, and not longer than memctl reads."""
+    return not memory.sources and not memory.conflicts_with and len(memory.content) <= READ
 
 
 def may_go(memory: Memory) -> bool:

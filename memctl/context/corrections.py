@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 
+from memctl.core.limits import READ
 from memctl.core.models import LAYER_MESSAGE, Memory
 from memctl.core.provenance import SAID
 from memctl.core.text.sentences import sentences
@@ -168,7 +169,7 @@ def changes(later: str, earlier: str) -> bool:
 @lru_cache(maxsize=4_096)
 def _stated(text: str) -> str:
     """A text without its questions and requests, which nothing takes back."""
-    return " ".join(each for each in sentences(text) if not (_QUESTION.search(each) or _REQUEST.search(each)))
+    return " ".join(each for each in sentences(text[:READ]) if not (_QUESTION.search(each) or _REQUEST.search(each)))
 
 
 @lru_cache(maxsize=4_096)
@@ -263,7 +264,7 @@ def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
 @lru_cache(maxsize=4_096)
 def content_words(text: str) -> frozenset[str]:
     """The content words of a text: no stop words, no single Chinese characters, which many texts share, no days."""
-    words = frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
+    words = frozenset(term for term in terms(text[:READ]) if not is_stop(term) and (len(term) > 1 or term.isascii()))
     return frozenset(word for word in words - _DAYS if word.isascii() or not _NO_SUBJECT.match(word))
 
 

@@ -19,6 +19,7 @@ from memctl.context.pieces import Pieces
 from memctl.context.tokens import Count
 from memctl.context.turns import groups
 from memctl.core import times
+from memctl.core.formats.sessions import not_found
 from memctl.core.given import need_text
 from memctl.core.models import (
     Hit,
@@ -116,6 +117,7 @@ class Contexts:
 
         Raises:
             UsageError: unknown kind of task, or a budget that is too small.
+            NotFoundError: no such session; the hint suggests similar ones.
         """
         now = now or times.utc_now()
         need_text(question, "a question")
@@ -126,7 +128,10 @@ class Contexts:
             from memctl.sessions.service import Sessions
             from memctl.tasks.service import Tasks
 
-            messages, task_state = Sessions(engine).conversation(session).openai(), Tasks(engine).text(session)
+            conversation = Sessions(engine).conversation(session)
+            if not engine.storage.sessions.exists(session):
+                raise not_found(session, engine.storage.sessions.ids())
+            messages, task_state = conversation.openai(), Tasks(engine).text(session)
         counter = tokens.load(tokenizer or engine.settings.tokenizer)
         room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
         asks = bool(recall and question.strip())

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memctl.core import kinds, provenance
+from memctl.core.limits import READ
 from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
@@ -39,8 +40,8 @@ def text_of(memory: Memory) -> str:
 def learned(memory: Memory) -> str:
     """What an episode says in addition to its content, one line each: Approach, Outcome, Decisions, Actions,
     Lessons."""
-    heads = _HEADS[language_of(memory.content)]
-    content = _plain(memory.content)
+    heads = _HEADS[language_of(memory.content[:READ])]
+    content = _plain(memory.content) if memory.metadata else ""
     parts = {name: _texts(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
     parts["outcome"] = [_outcome(memory.metadata, chinese=heads is _HEADS["zh"])]
     lines = []

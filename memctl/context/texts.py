@@ -9,8 +9,9 @@ from memctl.context import shown as showing
 from memctl.context.assemble import EXCERPT, SUMMARY
 from memctl.context.shown import best_passage, with_reflection
 from memctl.core.formats import reflections
+from memctl.core.limits import READ
 from memctl.core.models import LAYER_REFLECTION, Hit, Memory
-from memctl.core.text.shortening import first_sentences
+from memctl.core.text.shortening import cut, first_sentences
 from memctl.core.text.terms import terms
 from memctl.querying import QueryEngine
 from memctl.retrieval import retrieve
@@ -26,6 +27,7 @@ def forms(
 ) -> tuple[str, Callable[[], Iterable[tuple[str, str]]]]:
     """A memory's text, and shorter forms to try if it does not fit."""
     body = _matched_body(engine, memory, hit, question) if hit else ""
+    memory = replace(memory, content=cut(memory.content, READ))
     text = with_reflection(memory, body)
 
     def shorter() -> Iterable[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from memctl.config import Settings
 from memctl.core import kept, provenance, times
+from memctl.core.ids import is_abbreviation
 from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Memory
 from memctl.core.provenance import IMPORTED
@@ -274,11 +275,12 @@ class Conversations:
         return self._messages.beginnings(runs)
 
     def full_id(self, reference: str) -> str:
-        """The id of a message, for its id or the beginning of it; empty if none or several match."""
+        """The id of a message, for its id or at least four characters of it behind `msg_`; empty if none or several
+        match."""
         self._messages.refresh()
         if reference and self._messages.preview(reference):
             return reference
-        matching = self.ids_starting(reference) if reference else []
+        matching = self.ids_starting(reference) if is_abbreviation(reference) else []
         return matching[0] if len(matching) == 1 else ""
 
     def ids_starting(self, beginning: str) -> list[str]:

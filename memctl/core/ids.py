@@ -7,8 +7,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
-SHORTEST_ENDING = 4
-"""The minimum length of an ending: a shorter one may be a number with another meaning."""
+SHORTEST = 4
+"""The fewest characters of a beginning (behind `mem_`) or an ending that stand for an id: fewer may be a mistake, or a
+number with another meaning."""
 
 DISPLAYED = 6
 """Length of a displayed ending even if fewer characters are unique, so that it stays unique for longer."""
@@ -22,10 +23,16 @@ def is_generated(name: str) -> bool:
     return _GENERATED.fullmatch(name) is not None
 
 
+def is_abbreviation(reference: str) -> bool:
+    """Whether a text is long enough to stand for an id that begins or ends with it."""
+    return len(reference.removeprefix("mem_").removeprefix("msg_")) >= SHORTEST
+
+
 def matching(reference: str, ids: Collection[str]) -> list[str]:
     """The ids with this beginning; if there are none, those with this ending."""
-    starting = [name for name in ids if reference and name.startswith(reference)]
-    return starting or [name for name in ids if len(reference) >= SHORTEST_ENDING and name.endswith(reference)]
+    if not is_abbreviation(reference):
+        return [name for name in ids if name == reference]
+    return [name for name in ids if name.startswith(reference)] or [name for name in ids if name.endswith(reference)]
 
 
 def shortened(ids: Iterable[str]) -> dict[str, str]:

@@ -1,8 +1,18 @@
-"""Limits of a conversation, and the names in settings: policies of windows and decay, rankings."""
+"""Limits of texts and of a conversation, and the names in settings: policies of windows and decay, rankings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+LONGEST_MEMORY = 100_000
+"""The default of the most characters of a memory: more than a whole context holds."""
+
+LONGEST_MESSAGE = 1_000_000
+"""The most characters of a message."""
+
+READ = 100_000
+"""How much of a text the rules and contexts look at; only files that memctl did not write have memories so long that
+more is left. Full text finds all of it."""
 
 SUMMARIZE, TRUNCATE, OFFLOAD, AUTO = POLICIES = ("summarize", "truncate", "offload", "auto")
 """How a window is compacted: summarise old messages; drop them; first offload large content; or automatically, which

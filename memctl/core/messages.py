@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl.core import times
+from memctl.core.limits import LONGEST_MESSAGE
 from memctl.core.message_blocks import (
     block_text,
     counted_text,
@@ -20,8 +21,9 @@ from memctl.core.message_blocks import (
     output_text,
     result_id,
     text_block,
+    with_output,
 )
-from memctl.errors import InvalidDataError
+from memctl.errors import InvalidDataError, UsageError
 
 Count = Callable[[str], int]
 """The number of tokens in a text."""
@@ -209,6 +211,45 @@ def summary_message(text: str, message_id: str, at: datetime | None, replaced: i
     or is learned as the user's own words."""
     message = Message.of(ASSISTANT, text, message_id=message_id, at=at)
     return message.with_note(kind=SUMMARY, replaced=replaced, replaced_tokens=tokens)
+
+
+def check_length(text: str) -> None:
+    """Check that a text is not too long for a message.
+
+    Raises:
+        UsageError: it has more than `LONGEST_MESSAGE` characters.
+    """
+    if len(text) > LONGEST_MESSAGE:
+        raise UsageError(
+            f"the message has {len(text):,} characters; a message has at most {LONGEST_MESSAGE:,}",
+            hint="Split it, or save it as a file for `memctl knowledge add FILE`, which finds its passages.",
+        )
+
+
+def shortened_output(text: str) -> str:
+    """The output of a tool without the middle that is too much for a message."""
+    if len(text) <= LONGEST_MESSAGE:
+        return text
+    half = LONGEST_MESSAGE // 2 - 50
+    return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters left out ...]\n{text[-half:]}"
+
+
+def fitting(message: Message) -> Message:
+    """The message, if it is not too long. Output of tools is shortened, as its author cannot do so.
+
+    Raises:
+        UsageError: it is too long.
+    """
+    if len(message.full_text) <= LONGEST_MESSAGE:
+        return message
+    if message.role == TOOL:
+        message = cleaned(message, shortened_output)
+    if message.results:
+        blocks = (with_output(b, shortened_output(output_text(b))) if is_result(b) else b for b in message.blocks)
+        message = message.with_blocks([*blocks])
+    if message.role != TOOL:
+        check_length(message.text)
+    return message
 
 
 def from_state(state: Any) -> tuple[Message, ...]:

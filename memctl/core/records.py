@@ -150,6 +150,20 @@ def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) 
     return checked
 
 
+def check_length(text: object, longest: int) -> None:
+    """Check that a text is not too long for a memory.
+
+    Raises:
+        UsageError: it has more than `longest` characters.
+    """
+    if isinstance(text, str) and len(text) > longest:
+        raise UsageError(
+            f"the text has {len(text):,} characters; a memory has at most {longest:,}",
+            hint="Split it, or save it as a file for `memctl knowledge add FILE`, which finds its passages. "
+            "The setting `memory_characters` is the limit.",
+        )
+
+
 def _read_back(memory: Memory) -> Memory:
     """The memory as it is read from its record.
 

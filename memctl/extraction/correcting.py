@@ -145,7 +145,7 @@ def is_ended(ending: Ending, content: str, user: str) -> bool:
 
 def endings_in(content: str, user: str) -> list[Ending]:
     """What a memory says has ended, also in the third person: "Alice sold the Volvo"."""
-    if not endings.may_end(content) or len(content) > LONGEST:
+    if len(content) > LONGEST or not endings.may_end(content):
         return []
     own = re.compile(rf"^(?:the user|{re.escape(user) or 'the user'}) |^(?:用户|{re.escape(user) or '用户'})", re.I)
     parts = [own.sub(lambda match: "I " if match[0].endswith(" ") else "我", part) for part in _parts(content)]

@@ -79,6 +79,7 @@ class Adding:
         return tuple(rival.memory_id for rival in rivals if rival.memory_id not in added.replaced)
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
+        records.check_length(memory.content, self._engine.settings.memory_characters)
         created = memory.created_at or now
         if "category" not in given and (known := self._engine.known_category(memory.category)) != memory.category:
             memory = replace(memory, category=known)
@@ -126,9 +127,10 @@ class Adding:
         passed = []
         for at, memory in enumerate(memories):
             try:
+                records.check_length(memory.content, self._engine.settings.memory_characters)
                 passed.append(secret_guard.guarded(memory, policy))
-            except RefusedError as problem:
-                raise RefusedError(
+            except (RefusedError, UsageError) as problem:
+                raise type(problem)(
                     f"memory {at + 1} of {len(memories)}: {problem.message}", hint=problem.hint
                 ) from None
         return passed

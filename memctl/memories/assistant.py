@@ -269,6 +269,7 @@ class Assistant:
         )
         if meant.key:
             memory = replace(memory, key=self._key(memory.category, meant.key), value=_value(meant))
+        records.check_length(memory.content, self._engine.settings.memory_characters)
         policy = self._engine.secret_policy()
         given = frozenset({"kind", "category", "confidence"})
         memory = records.completed(memory, now, self._engine.new_id(now), given)

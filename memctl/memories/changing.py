@@ -39,6 +39,8 @@ class Changing:
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
         before = expected or self._engine.view().get(memory.memory_id)
+        if before is None or before.content != memory.content:
+            records.check_length(memory.content, self._engine.settings.memory_characters)
         guarded = secret_guard.guarded(memory, policy, before=before)
         changed = self._checked(replace(guarded, updated_at=now), before)
         if expected and changed.content != expected.content:

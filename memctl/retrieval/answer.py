@@ -10,6 +10,7 @@ from datetime import datetime
 from math import inf
 from typing import TypeVar
 
+from memctl.core.limits import READ
 from memctl.core.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
@@ -374,7 +375,7 @@ def _words(memory: Memory, match: Match) -> frozenset[str]:
     """All terms that a match can be found by."""
     if not match.is_record and match.part != MESSAGES:
         return frozenset(terms(match.text))
-    return frozenset(terms(f"{searchable(memory)}\n{dated(memory)}"))
+    return frozenset(terms(f"{searchable(memory)[:READ]}\n{dated(memory)}"))
 
 
 def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> float:
@@ -393,9 +394,9 @@ def sharing(search: Search, words: Sequence[str], now: datetime) -> Sequence[Mat
 
 def near_duplicates(search: Search, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
-    bag = frozenset(terms(content))
+    bag = frozenset(terms(content[:READ]))
     near = []
-    for match in sharing(search, retrieve.content_terms(content), now):
-        if match.is_record and similarity(bag, frozenset(terms(match.memory.content))) >= threshold:
+    for match in sharing(search, retrieve.content_terms(content[:READ]), now):
+        if match.is_record and similarity(bag, frozenset(terms(match.memory.content[:READ]))) >= threshold:
             near.append(match.memory_id)
     return near[:limit]

@@ -64,6 +64,7 @@ class Conversation:
 
         Raises:
             InvalidDataError: it is not a valid message.
+            UsageError: it is too long; output of tools is shortened instead.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`. In tool calls and their
                 results, secrets are masked instead, as their author cannot rephrase them.
         """
@@ -78,9 +79,11 @@ class Conversation:
         keep: bool = True,
     ) -> list[Message]:
         """Add several messages at once; if one is refused, none is added."""
+        from memctl.core.messages import fitting
+
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
-        new = [_guarded(_message(message, "user", None), policy).at(now) for message in messages]
+        new = [_guarded(fitting(_message(message, "user", None)), policy).at(now) for message in messages]
         begins = not self._storage.exists(self.session_id)
         recorded = keep and self.keep and not self._engine.conversations.is_paused(self.session_id)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl.core import kinds, times
+from memctl.core import kinds, records, times
 from memctl.core.given import need_texts
 from memctl.core.models import Change, Memory
 from memctl.core.names import check_session_id
@@ -402,6 +402,7 @@ class Tasks(Explaining):
         now = now or times.utc_now()
         if not text.strip():
             raise UsageError("feedback needs some text", hint='memctl task feedback "Next time ask before deleting"')
+        records.check_length(text, self._engine.settings.memory_characters)
         complete = self._engine.completed(self._feedback(redacted_text(text), task_id, session_id, now), now)
 
         def decide(view: View) -> tuple[Change, Memory]:

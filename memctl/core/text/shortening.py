@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from memctl.core.text.sentences import spans
 
+_AHEAD = 100
+"""Characters behind a limit that say whether a sentence ends there."""
+
 
 def one_line(text: str) -> str:
     """The text with each run of white space as one blank."""
@@ -29,5 +32,5 @@ def first_sentences(text: str, limit: int) -> str:
     flat = one_line(text)
     if len(flat) <= limit:
         return flat
-    ends = [end for _, end in spans(flat) if end <= limit]
+    ends = [end for _, end in spans(flat[: limit + _AHEAD]) if end <= limit]
     return flat[: ends[-1]] if ends else shortened(flat, limit)

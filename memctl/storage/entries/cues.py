@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memctl.core import kinds
+from memctl.core.limits import READ
 from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 from memctl.core.text.patterns import compiled
 from memctl.core.text.sentences import sentences
@@ -135,9 +136,10 @@ def standing(memory: Memory, length: int) -> bool:
     """
     if memory.layer == LAYER_MESSAGE and memory.metadata.get("role") != "user":
         return False
-    if kinds.kind(memory.kind).lasting or compiled(_STANDING).search(memory.content):
+    text = memory.content[:READ]
+    if kinds.kind(memory.kind).lasting or compiled(_STANDING).search(text):
         return True
-    text = memory.content.replace("’", "'")
+    text = text.replace("’", "'")
     if memory.layer in (LAYER_MESSAGE, LAYER_DOCUMENT):
         return length <= LONGEST_TRAIT and _is_trait(text)
     first = text if length <= LONGEST_TRAIT else next(iter(sentences(text)), "")
