@@ -2,8 +2,8 @@
 
 A store's `memctl.yaml` may come from someone else. Until the user trusts them, an address in it is refused at its
 first use, and a less safe value is not in force. What the user trusts is recorded in private files outside all stores.
-Addresses of this machine need no trust for texts, which do not leave it. A key goes only to the address it was trusted
-for, even on this machine: any local account may listen on a port.
+An address of this machine is no exception: a request may change something in a program that listens there, and any
+local account may listen on a port. Only the default addresses need no trust, for texts; no key goes there without it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from memctl.config import Settings
 from memctl.errors import ProviderError, UntrustedError
 from memctl.providers import addresses
 from memctl.providers.addresses import is_local as is_local
@@ -66,11 +67,17 @@ def listed(environment: Mapping[str, str]) -> list[Server]:
 def is_trusted(named: Server, environment: Mapping[str, str]) -> bool:
     """Whether memories may be sent to a server. `key` says whether its key is sent too."""
     without_key = server(named.address, "")
-    return is_local(named.address) or without_key in _further(environment) or gets_key(named, environment)
+    return is_default(named.address) or gets_key(without_key, environment) or gets_key(named, environment)
+
+
+def is_default(address: str) -> bool:
+    """Whether an address is the default of a setting, which nobody's store has chosen."""
+    defaults = (value for name, value in vars(Settings()).items() if name.endswith(URL))
+    return address in (server(value, "").address for value in defaults)
 
 
 def gets_key(named: Server, environment: Mapping[str, str]) -> bool:
-    """Whether the user trusts this server with the key in its variable."""
+    """Whether the user trusts this server with the key in its variable; without a variable, with texts alone."""
     return named in _further(environment) or named in listed(environment)
 
 

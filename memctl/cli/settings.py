@@ -116,8 +116,9 @@ def _trust_typed(name: str) -> str:
     known = server is not None and any(one.address == server.address for one in trust.listed(os.environ))
     if server is None or trust.gets_key(server, os.environ) or not (name == setting or known):
         return ""
-    if trust.is_local(server.address):  # texts need no trust there, and most such servers need no key
-        return ""
+    if trust.is_local(server.address):  # most such servers need no key, and any account may listen there
+        trust.add(trust.server(server.address, ""), os.environ)
+        return "; trusted on this machine, without a key"
     trust.add(server, os.environ)
     return f"; trusted on this machine, with the key in {server.key_variable}"
 
@@ -149,8 +150,8 @@ def trust(
     """Allow a server or a value that memctl.yaml sets.
 
     A store may come from someone else, so its servers, and values that are less safe than the defaults, are not used
-    until you trust them. Values set with `config set` are trusted at once. Servers on this machine need no trust for
-    texts; a key is sent to them only after this.
+    until you trust them; only the default addresses need no trust for texts. Values set with `config set` are trusted
+    at once, a server on this machine without a key.
 
     Example: memctl config trust llm_url
     """
@@ -242,9 +243,11 @@ def _state(server: Server) -> str:
 
     from memctl import trust as trusting
 
-    if trusting.is_local(server.address):
-        return "on this machine" + (", gets the key" if trusting.gets_key(server, os.environ) else "")
-    return "trusted" if trusting.is_trusted(server, os.environ) else "not trusted"
+    if trusting.gets_key(server, os.environ):
+        return "trusted"
+    if trusting.gets_key(trusting.server(server.address, ""), os.environ):
+        return "trusted without its key"
+    return "the default, without a key" if trusting.is_default(server.address) else "not trusted"
 
 
 CONFIG = commands.Commands(
