@@ -145,7 +145,7 @@ def test_the_command_line_lists_and_refuses(tmp_path: Path, capsys: pytest.Captu
     assert main(["--json", "config", "trust"]) == 0
     found = {row["setting"]: row["state"] for row in json.loads(capsys.readouterr().out)}
     assert {name: found[name] for name in ("model_url", "llm_url", "")} == {
-        "model_url": "on this machine", "llm_url": "not trusted", "": "trusted",
+        "model_url": "the default, without a key", "llm_url": "not trusted", "": "trusted",
     }  # fmt: skip
     assert main(["config", "trust", "query_top"]) == 2
     assert main(["config", "distrust", "llm_url"]) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,10 +32,10 @@ def forget(
     Example: memctl forget mem_20251214_1a2b
     """
     with opened() as store:
-        named = [_full_id(store, typed, purge=purge) for typed in ids]
         if purge:
-            _purge(store, named, yes, dry_run)
+            _purge(store, ids, yes, dry_run)
             return
+        named = [_full_id(store, typed) for typed in ids]
         messages = [name for name in named if store.conversations.known([name])]
         memories = [name for name in named if name not in messages]
         containing = store.messages_containing(named)
@@ -54,11 +53,8 @@ def forget(
         render.say(f"restore with `memctl undo`{', or `memctl restore ID`' if gone else ''}")
 
 
-_MESSAGE_ID = re.compile(r"msg_[0-9a-f]{16}")
-
-
-def _full_id(store: MemoryStore, typed: str, *, purge: bool) -> str:
-    """The full id of a memory or message; for a purge, also of a memory in the trash or of a deleted message.
+def _full_id(store: MemoryStore, typed: str) -> str:
+    """The full id of a memory or message.
 
     Raises:
         NotFoundError: there is no such memory or message.
@@ -66,12 +62,10 @@ def _full_id(store: MemoryStore, typed: str, *, purge: bool) -> str:
     from memctl.errors import NotFoundError
 
     try:
-        return store.engine.findable(typed) if purge else store.get(typed).memory_id
+        return store.get(typed).memory_id
     except NotFoundError:
         if message_id := store.conversations.full_id(typed):
             return message_id
-        if purge and _MESSAGE_ID.fullmatch(typed):  # the index no longer knows a deleted message
-            return typed
         raise
 
 
@@ -84,6 +78,7 @@ def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None
         render.need_terminal(reason)
     ask = not (yes or dry_run)
     report = store.purge(ids, dry_run=ask or dry_run)
+    ids = list(report.ids)
     render.lines((*purge_plan(report, dry_run), *(purge_left(report) if ask or dry_run else ())))
     if ask:
         files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +11,7 @@ from memctl.conversations import derived
 from memctl.core import times
 from memctl.core.given import need_texts
 from memctl.core.models import Memory
+from memctl.errors import NotFoundError
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.purge import left, planning
 from memctl.purge.report import PurgeReport, check_expected
@@ -19,6 +21,8 @@ from memctl.storage.files.erasing.erasure import Erasure
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index import database
 from memctl.storage.ports.view import View
+
+_MESSAGE_ID = re.compile(r"msg_[0-9a-f]{16}")
 
 
 class Purging:
@@ -37,8 +41,9 @@ class Purging:
         now: datetime | None = None,
     ) -> PurgeReport:
         """See `MemoryStore.purge`."""
-        now, ids = now or times.utc_now(), need_texts(ids, "an id")
+        now, given = now or times.utc_now(), need_texts(ids, "an id")
         self._engine.refresh()
+        ids = [self._full_id(each) for each in given]
         if self._engine.storage.root is None:
             return self._in_database(ids, dry_run, look, expected, now)
         files = self._engine.files
@@ -60,6 +65,21 @@ class Purging:
             database.delete(path.with_name(EMBEDDINGS))
         files.retry(files.renew_index)
         return self._purge_report(plan, ids, done=True)
+
+    def _full_id(self, reference: str) -> str:
+        """The full id of a memory, stored or in the trash, or of a message, deleted or not.
+
+        Raises:
+            NotFoundError: there is no such memory or message.
+        """
+        try:
+            return self._engine.findable(reference)
+        except NotFoundError:
+            if message_id := self._engine.conversations.full_id(reference):
+                return message_id
+            if _MESSAGE_ID.fullmatch(reference):  # the index no longer knows a deleted message
+                return reference
+            raise
 
     def _in_database(
         self, ids: Sequence[str], dry_run: bool, look: bool, expected: PurgeReport | None, now: datetime

@@ -17,7 +17,7 @@ from failing.nursery import die, in_a_fork
 from memctl import MemoryStore, open_store
 from memctl.agent.asynchronous import AsyncAgentMemory
 from memctl.agent.memory import AGENT, BOTH, STATIC, AgentMemory
-from memctl.errors import ConflictError, UsageError
+from memctl.errors import ConflictError, NotFoundError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -124,6 +124,26 @@ def said_in_mode(store: MemoryStore, mode: str) -> None:
             memory.on_user_message(f"I live in Porto. My cat is called Miso. Thing {number} happened yesterday.")
             memory.on_assistant_message(f"Noted, {number}.")
         memory.on_session_end()
+
+
+def test_tools_are_called_at_the_time_that_is_given(store: MemoryStore):
+    with AgentMemory(store, background=False) as memory:
+        memory.on_user_message("Which trains go?", now=NOW)
+        memory.on_task_start("Find a train", now=NOW)
+        call = memory.on_tool_call("trains", {"to": "Porto"}, now=NOW + timedelta(minutes=1))
+        result = memory.on_tool_result(call, "IC 521", now=NOW + timedelta(minutes=2))
+        [step] = memory.task(now=NOW + timedelta(minutes=2)).steps
+        times = [message.time for message in store.sessions.conversation("main").get()]
+    assert result.time == NOW + timedelta(minutes=2)
+    assert times == [NOW + timedelta(minutes=minute) for minute in range(3)]
+    assert (step.started_at, step.completed_at) == (times[1], times[2])
+
+
+def test_a_context_before_the_first_message(store: MemoryStore):
+    with AgentMemory(store, session_id="new") as memory:
+        assert memory.build_context("which tea?").messages[-1]["content"] == "which tea?"
+    with pytest.raises(NotFoundError, match="no session 'new'"):
+        store.build_context("which tea?", session="new")
 
 
 def test_the_mode_agent_records_nothing_by_itself(store: MemoryStore):

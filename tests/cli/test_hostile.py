@@ -137,6 +137,7 @@ def test_a_nul_character_is_refused(empty: Memctl) -> None:
 def test_megabytes_from_standard_input(empty: Memctl) -> None:
     text = f"Some {'long' * 50} words. " * (47_000 if TORTURE else 10_000)
     assert len(text) > 2_000_000
+    empty("config", "set", "memory_characters", "100000000").done()
     empty("add", "-", stdin=text).done()
 
     assert empty.records()[0]["content"] == text
@@ -576,6 +577,7 @@ def test_without_its_model_a_store_answers_by_full_text_and_says_so(model: str, 
     memctl("sync").done()
     settings = f"model: {model}\nmodel_url: http://127.0.0.1:9/v1\nmodel_timeout: 0.5\n"
     (memctl.store / "memctl.yaml").write_text(settings)
+    memctl("config", "trust", "model_url").done()
 
     shown = memctl("query", "assam tea", "-n", "1").done()
     assert "Alice drinks Assam tea" in shown.out

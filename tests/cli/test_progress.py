@@ -61,6 +61,7 @@ def test_what_can_be_counted_is_counted(empty: Memctl) -> None:
     empty("import", "-", stdin=lines).done()
     with embeddings() as (url, go_on):
         (empty.store / "memctl.yaml").write_text(f"model: openai:small\nmodel_url: {url}\nmodel_timeout: {PATIENCE}\n")
+        empty("config", "trust", "model_url").done()
         with empty.terminal("sync") as terminal:
             shown = read_until(terminal, " of 300 … ")
             assert "embedding " in shown

@@ -265,3 +265,29 @@ def test_an_option_that_is_an_unset_variable(memctl: Memctl) -> None:
         for command in ([option, "", "add", "x"], ["add", "x", option, ""]):
             refused = memctl(*command)
             assert (refused.code, f"{option} is empty" in refused.err) == (2, True)
+
+
+def test_a_context_of_an_unknown_session(empty: Memctl) -> None:
+    empty("session", "add", "user", "Which train goes to Porto?", "--session", "trip").done()
+    assert "Porto" in empty("context", "trains", "--session", "trip", "--format", "messages").done().out
+    refused = empty("context", "trains", "--session", "trpi", "--json")
+    assert (refused.code, refused.error["error"], refused.error["hint"]) == (1, "not-found", "Did you mean trip?")
+
+
+def test_too_little_of_an_id(empty: Memctl) -> None:
+    name = empty("add", "Clara keeps bees").done().out.split()[1]
+    empty("session", "add", "user", "I keep bees").done()
+    message = json.loads(empty("transcripts", "show", "main", "--json").done().out)
+    assert message
+    before = empty.records()
+    for part in ("m", "me", "mem", "mem_", "mem_202", "msg_", name[-3:], ""):
+        for command in (["forget"], ["forget", "--purge", "--yes"], ["edit", "--set", "importance=1"], ["restore"]):
+            refused = empty(*command, part)
+            assert (refused.code, "a part of an id needs" in refused.err.lower() or not part) == (1, True), (
+                command,
+                part,
+            )
+    assert empty.records() == before
+    empty("forget", name[:8]).done()
+    assert "needs at least 4" in empty("restore", "mem_").err
+    empty("restore", name[-4:]).done()

@@ -11,7 +11,7 @@ import pytest
 
 from memctl import MemctlError, MemoryStore, open_store
 from memctl.agent.memory import AgentMemory
-from memctl.core.models import Filters, Query
+from memctl.core.models import Filters, Memory, Query
 from memctl.core.selection import Selection
 from memctl.errors import NotFoundError, UsageError
 
@@ -130,3 +130,19 @@ def test_one_text_is_a_list_of_one_and_not_of_its_letters(store: MemoryStore) ->
     assert closed.task.lessons == ("use less soap",)
     assert store.forget(memory.memory_id) == [memory]
     assert store.restore(memory.memory_id)
+
+
+def test_too_little_of_an_id(store: MemoryStore) -> None:
+    kept = store.add("Sam rows on Sundays").memory
+    for part in ("m", "mem_", "mem_202"):
+        for call in (store.forget, store.purge, store.restore, store.messages_containing):
+            with pytest.raises(NotFoundError, match="no memory") as caught:
+                call([part])
+            assert "at least 4 characters" in caught.value.hint
+        with pytest.raises(NotFoundError):
+            store.get(part)
+    assert store.all() == [kept]
+    store.add_many([Memory("1", "Sam swims"), Memory("12", "Sam runs")])
+    assert [gone.memory_id for gone in store.forget(["1"])] == ["1"]
+    with pytest.raises(NotFoundError, match="no memory '1'"):
+        store.forget(["1"])

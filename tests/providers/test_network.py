@@ -201,17 +201,23 @@ def test_at_the_command_line(proxy: Heard, server: Heard, tmp_path: Path) -> Non
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 
+    def post() -> set[str]:
+        memctl("sync")
+        shown = memctl("query", "bees") + memctl("reflect", "--query", "bees")
+        assert proxy.requests == []
+        return {line.split()[1] for line, *_ in server.requests} if "not trusted" not in shown else set()
+
     memctl("init")
     named = {"model": "openai:m", "rerank": "server:m", "llm": "openai:m"}
     settings = named | dict.fromkeys(("model_url", "rerank_url", "llm_url"), server.url("localhost"))
     (tmp_path / "store" / "memctl.yaml").write_text("".join(f"{n}: {json.dumps(v)}\n" for n, v in settings.items()))
     memctl("add", TEXT)
     memctl("add", "Alice sold two bees")
-    memctl("sync")
-    assert "degraded" not in memctl("query", "bees")
-    memctl("reflect", "--query", "bees")
-    assert proxy.requests == []
-    assert {line.split()[1] for line, *_ in server.requests} == {"/v1/embeddings", "/v1/rerank", "/v1/chat/completions"}
+    assert post() == set()
+    assert server.requests == [], "a store may not choose who is posted to, on this machine either"
+    for name in ("model_url", "rerank_url", "llm_url"):
+        assert "without a key" in memctl("config", "set", name, server.url("localhost"))
+    assert post() == {"/v1/embeddings", "/v1/rerank", "/v1/chat/completions"}
     assert server.keys == {None}
     for name in ("model_url", "rerank_url", "llm_url"):
         memctl("config", "trust", name)
@@ -308,6 +314,9 @@ def test_a_key_is_not_sent_to_whoever_listens_on_this_machine(server: Heard, hos
     values = {"model": "openai:m", "model_url": server.url(), "model_key_variable": "DEEPSEEK_API_KEY"}
     with hostile({"DEEPSEEK_API_KEY": KEY}, **values) as store:
         store.add(TEXT)
+        store.sync()
+    assert server.requests == []
+    with hostile({"DEEPSEEK_API_KEY": KEY, "MEMCTL_TRUSTED_URLS": server.url()}, **values) as store:
         store.sync()
     assert server.keys == {None}
     allowed = {"MEMCTL_TRUSTED_URLS": f"OPENAI_API_KEY={server.url()} DEEPSEEK_API_KEY={server.url()}/"}

@@ -360,7 +360,10 @@ class TestRule:
 
 
 @pytest.fixture
-def filled(opener: Callable[..., MemoryStore], server: Scene, tmp_path: Path) -> MemoryStore:
+def filled(
+    opener: Callable[..., MemoryStore], server: Scene, tmp_path: Path, environment: dict[str, str]
+) -> MemoryStore:
+    environment["MEMCTL_TRUSTED_URLS"] = server.url
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "memctl.yaml").write_text(f"rerank_url: {server.url}\n")
     store = opener()
