@@ -361,7 +361,7 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
         assert not store.engine.storage.operations_trimmed
         largest = 0
         for number in range(20):
-            store.add(f"{number} {'x' * 100_000}", now=day(number))
+            store.add(f"{number} {'x' * 99_000}", now=day(number))
             largest = max(largest, store.folder.operations.stat().st_size)
         assert store.engine.storage.operations_trimmed
         assert largest <= 1_048_576
@@ -378,7 +378,7 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
 def test_the_last_change_can_be_undone_however_much_it_was(tmp_path: Path) -> None:
     """An import of more than half the log's limit: what is older goes, it stays."""
     (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\n")
+    (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\nmemory_characters: 300000\n")
     trust.add_value(trust.value_of(tmp_path / "s", "log_limit_mb", 1.0), os.environ)
     with open_store(tmp_path / "s", "alice", create=True) as store:
         store.add("x" * 300_000, now=day(0))

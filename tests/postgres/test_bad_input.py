@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -166,6 +167,9 @@ def _outcome(store: MemoryStore, text: str) -> object:
 def test_ten_megabytes(alice: MemoryStore) -> None:
     """Ten times what PostgreSQL's own full text takes."""
     text = "A line about rivers.\n" * 500_000
+    with pytest.raises(UsageError, match="a memory has at most 100,000"):
+        alice.add(text, now=NOW)
+    alice.engine.settings = replace(alice.engine.settings, memory_characters=len(text))
     try:
         memory = alice.add(text, now=NOW).memory
     except InvalidDataError:
