@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 
 from memctl import open_store
+from memctl.errors import RefusedError
 
 from .conftest import EXECUTABLE, Memctl, Outcome
 
@@ -291,3 +294,12 @@ def test_too_little_of_an_id(empty: Memctl) -> None:
     empty("forget", name[:8]).done()
     assert "needs at least 4" in empty("restore", "mem_").err
     empty("restore", name[-4:]).done()
+
+
+def test_an_export_replaces_no_pipe(memctl: Memctl) -> None:
+    pipe = memctl.root / "pipe"
+    os.mkfifo(pipe)
+    for option in ("-o", "--archive"):
+        refused = memctl("export", option, str(pipe))
+        assert (refused.code, "is a device or a pipe" in refused.err) == (RefusedError.exit_code, True)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)

@@ -119,7 +119,7 @@ def replace(
     Raises:
         StorageError: nothing was changed; or, if the hint is `UNSURE`, it was.
     """
-    refuse_link(path)
+    refuse_special(path)
     make_directory(path.parent, root)
     with writing(path), folder_of(path, root) as place:
         temporary = TEMPORARY_PREFIX + secrets.token_hex(6)
@@ -165,13 +165,18 @@ def discard(temporary: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def refuse_link(path: Path) -> None:
-    """Refuse to write through a symbolic link, which may point anywhere."""
+def refuse_special(path: Path) -> None:
+    """Refuse to write through a symbolic link, which may point anywhere, or to replace a device or a pipe."""
     with writing(path):
-        link = path.is_symlink()
-    if link:
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            return
+    if stat.S_ISLNK(mode):
         hint = "Put the real file in the folder, or link the user's whole folder instead."
         raise RefusedError(f"{path} is a symbolic link; memctl does not write through links", hint=hint)
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise RefusedError(f"{path} is a device or a pipe, no file", hint="Name another file; `-o -` prints an export.")
 
 
 def _mode_for(name: str, folder: int) -> int:
@@ -282,7 +287,7 @@ def append(path: Path, data: bytes, root: Path | None = None) -> None:
     Raises:
         StorageError: the log may now end with a torn line, which readers skip.
     """
-    refuse_link(path)
+    refuse_special(path)
     make_directory(path.parent, root)
     unshare(path, root)
     try:
@@ -342,7 +347,7 @@ def write_new(path: Path, data: bytes) -> None:
 @contextmanager
 def streamed(path: Path) -> Iterator[BufferedWriter]:
     """A private file to write piece by piece; it takes its place when all is written, or not at all."""
-    refuse_link(path)
+    refuse_special(path)
     temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, FILE_MODE)) as file:
