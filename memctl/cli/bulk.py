@@ -111,7 +111,9 @@ def _store(
             store.sync(progress=progress.working)
             return results, imported, taken
     except KeyboardInterrupt:
-        render.warn(f"{stored} of {len(imported.memories)} were stored")
+        render.warn(
+            f"at least {stored} of {len(imported.memories)} were stored; `memctl log -n 1` shows the last change"
+        )
         raise
 
 

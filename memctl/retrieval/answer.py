@@ -55,11 +55,23 @@ class Answer:
 
 def answer(query: Query, search: Search, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
     """The hits for a query, best first, from a single state. No transaction is open while a slow embedder runs."""
+    query = _bounded(query)
 
     def answered(question: Question, retrieved: Retrieved) -> Answer:
         return _answer(query, search, question, retrieved, weights, now)
 
     return _with_candidates(query, search, embedder, now, answered)
+
+
+MOST_ASKED = 20_000
+"""The characters of a question that are searched for: of a longer one, its beginning, which says what it is, and its
+end, which often asks."""
+
+
+def _bounded(query: Query) -> Query:
+    if len(query.text) <= MOST_ASKED:
+        return query
+    return replace(query, text=f"{query.text[: MOST_ASKED // 2]}\n{query.text[-MOST_ASKED // 2 :]}")
 
 
 def _with_candidates(
@@ -205,6 +217,7 @@ def evidence(
         room: the bytes of messages to decode at most.
         known: whether a hit is in the window already, and so is no answer.
     """
+    query = _bounded(query)
 
     def collected(question: Question, retrieved: Retrieved) -> Evidence:
         ranking = _ranked(search, query, retrieved, weights.suited(question.foreign(weights.languages)), now)

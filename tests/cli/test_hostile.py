@@ -758,6 +758,9 @@ def test_an_interrupted_import_leaves_a_whole_store(memctl: Memctl) -> None:
     assert b"Traceback" not in err
     memctl("sync").done()
     imported = [record for record in memctl.records() if record.get("external_id")]
+    told = re.search(rb"at least (\d+) of 4000 were stored", err)
+    assert told, err
+    assert int(told[1]) <= len(imported)
     assert 200 <= len(imported) < 4000
     assert len(imported) % 200 == 0, "each batch is there as a whole or not at all"
     assert memctl("inspect", "--json").done().json["total"] == len(memctl.records())

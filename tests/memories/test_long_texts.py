@@ -102,3 +102,14 @@ def test_of_long_texts_one_covers_what_it_holds_word_for_word() -> None:
     longer = f"{many} {many} Ruth made the list."
     assert covers(longer, "Ruth made the list.")
     assert not covers(longer, "The list was made by Ruth.")
+
+
+def test_a_question_is_searched_for_by_its_beginning_and_its_end(store: MemoryStore) -> None:
+    for text in ("The Kittiwake is moored at Bow", "The Dunlin is moored at Ware", "The Grebe is moored at Ely"):
+        store.add(text)
+    log = "INFO nothing happened here\n" * 2_000
+    asked = f"Where is the Kittiwake?\n{log}Grebe\n{log}And the Dunlin?"
+    lexical = {hit.memory.content.split()[1]: hit.parts["lexical"] for hit in store.query(asked).hits}
+    assert lexical.pop("Grebe", 0.0) == 0
+    assert lexical["Kittiwake"] > 0
+    assert lexical["Dunlin"] > 0
