@@ -23,7 +23,7 @@ from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import similarity, terms
-from memctl.judgement.sameness import covers, key, read_all, rough
+from memctl.judgement.sameness import LONGEST_TEXT, covers, key, read_all, rough
 
 LEAST_WORDS = 0.3
 """Share of terms in common from which two memories are compared in other words, too."""
@@ -273,7 +273,8 @@ def _sharing(known: Sequence[Saying]) -> Iterator[tuple[Saying, Saying]]:
 
 def _forms(saying: Saying) -> Hashable:
     """Equal for texts that can say the same, sentence by sentence."""
-    return tuple(sorted(map(key, read_all(saying.memory.content))))
+    text = saying.memory.content
+    return text if len(text) > LONGEST_TEXT else tuple(sorted(map(key, read_all(text))))
 
 
 def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Iterator[Saying]:
