@@ -27,7 +27,7 @@ T = TypeVar("T")
 _READ = 4_096
 
 LONGEST_TEXT = 20_000
-"""Characters beyond which a text covers only what it contains word for word."""
+"""Characters beyond which a text covers only sentences that it has word for word."""
 
 
 @lru_cache(_READ)
@@ -158,7 +158,7 @@ def _is_definite(side: str) -> bool:
 def covers(one: str, other: str) -> bool:
     """Whether a text says all that another says: each of its sentences."""
     if max(len(one), len(other)) > LONGEST_TEXT:
-        return other.strip() in one
+        return set(sentences(other)) <= set(sentences(one))
     mine: dict[Hashable, list[Sentence]] = defaultdict(list)
     for sentence in read_all(one):
         for each in blocks(sentence):

@@ -96,12 +96,13 @@ def test_messages(store: MemoryStore) -> None:
     assert len(conversation.get()) == 3
 
 
-def test_of_long_texts_one_covers_what_it_holds_word_for_word() -> None:
+def test_a_long_text_covers_the_sentences_that_it_has_word_for_word() -> None:
     many = " ".join(f"Ruth made list {number}." for number in range(LONGEST_TEXT // 30))
     assert covers(f"{many} Ruth made the list.", "The list was made by Ruth.")
     longer = f"{many} {many} Ruth made the list."
     assert covers(longer, "Ruth made the list.")
     assert not covers(longer, "The list was made by Ruth.")
+    assert not covers(f"{many} {many} Ruth made the list, but it is lost.", "Ruth made the list")
 
 
 def test_a_question_is_searched_for_by_its_beginning_and_its_end(store: MemoryStore) -> None:
