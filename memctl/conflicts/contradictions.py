@@ -1,7 +1,6 @@
 """Pairs of facts that cannot both be true, as far as their words tell. Rules only; nothing is decided here.
 
-`memctl.judgement` says whether two claims exclude each other. Claims meet only if they share a telling word (a block),
-so the work grows with the number of memories.
+`memctl.judgement` says whether two claims exclude each other, `blocks` which ones to compare.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
+from memctl.conflicts.blocks import BLOCK, Statement, Text, near_claims, share_a_subject
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
 from memctl.core.text.language import has_chinese
@@ -23,25 +23,11 @@ from memctl.judgement import lexicon
 from memctl.judgement.alignment import POLARITY, VALUE, Clash
 from memctl.judgement.claims import claims
 from memctl.judgement.contradiction import clash
-from memctl.judgement.looking import Bits, Looking, masks, meeting, points
-from memctl.judgement.relations import counted_noun
+from memctl.judgement.looking import Looking, masks, points
 from memctl.judgement.subject import person
-from memctl.judgement.wording import NAME, WORD, Sentence
 
 CANDIDATE_KIND, KEY = "candidate", "key"
 KINDS = (VALUE, POLARITY, CANDIDATE_KIND, KEY)
-
-BLOCK = 40
-"""Statements that share a word are compared while there are at most so many; beyond, the word tells nothing."""
-
-MOST_COMMON = 8
-"""How many common words of a statement are joined by two."""
-
-LOOKS = 50_000
-"""While there are at most so many looks at two statements that share a word, all of these are compared."""
-
-RAREST = 3
-"""At how many of its rarest words, or pairs of common words, a statement looks for others where there are more."""
 
 ENDED = 0.75
 """The score of a memory that says that what the other says has ended."""
@@ -133,7 +119,7 @@ def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], 
         get: reads one of them again, or one that they name.
     """
     whole: list[Memory] = []
-    texts: list[_Text] = []
+    texts: list[Text] = []
     names = tuple(names)
     for memory in _living(memories, now):
         whole += [memory] if memory.key or memory.conflicts_with else []
@@ -141,10 +127,10 @@ def find_among(memories: Iterable[Memory], now: datetime, names: Iterable[str], 
     best: dict[frozenset[str], Contradiction] = {}
     free, partly = _compared(texts, names, get)
     ended = _ended_among(texts, next(iter(names), ""), get)
-    for found in (*_waiting(whole, now, get), *keyed(whole, now), *free, *ended):
-        pair = frozenset(found.ids)
-        if len(pair) == 2 and (pair not in best or _surer(found) > _surer(best[pair])):
-            best[pair] = found
+    for each in (*_waiting(whole, now, get), *keyed(whole, now), *free, *ended):
+        pair = frozenset(each.ids)
+        if len(pair) == 2 and (pair not in best or _surer(each) > _surer(best[pair])):
+            best[pair] = each
     ordered = sorted(best.values(), key=lambda f: (f.kind != CANDIDATE_KIND, -f.score, f.ids))
     partly |= {memory.memory_id for group in _of_one_key(whole) for memory in group[:-BLOCK]}
     searched = {text.memory_id for text in texts}.union(memory.memory_id for memory in whole)
@@ -220,29 +206,8 @@ def _of_one_key(memories: Iterable[Memory]) -> list[list[Memory]]:
 # Free text
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """What is kept of a memory: a whole one takes ten times the room, and a large store has a hundred thousand."""
-
-    memory_id: str
-    content: str
-    at: float
-
-    @property
-    def age_order(self) -> tuple[float, str]:
-        return self.at, self.memory_id
-
-
-def _text(memory: Memory) -> _Text:
-    return _Text(memory.memory_id, memory.content, age_order(memory)[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """A claim of a memory."""
-
-    of: _Text
-    claim: Sentence
+def _text(memory: Memory) -> Text:
+    return Text(memory.memory_id, memory.content, age_order(memory)[0])
 
 
 def facts(memories: Iterable[Memory], now: datetime) -> Iterator[Memory]:
@@ -258,17 +223,11 @@ def _is_fact(memory: Memory) -> bool:
     return kinds.kind(memory.kind).contradicts and memory.status == ACTIVE and not memory.superseded_by
 
 
-def _compared(texts: Sequence[_Text], names: Iterable[str], get: Get) -> tuple[Iterator[Contradiction], set[str]]:
+def _compared(texts: Sequence[Text], names: Iterable[str], get: Get) -> tuple[Iterator[Contradiction], set[str]]:
     """What contradicts itself in some texts, and the ids of those of which only some pairs were compared."""
     known = aliases((text.content for text in texts), names)
-    statements = [_Statement(text, claim) for text in texts for claim in claims(text.content, known)]
-    blocks, left_out = _blocks([tuple(_content(each.claim)) for each in statements])
-    partly = {statements[at].of.memory_id for at in left_out}
-    statements, blocks = _meeting(statements, blocks)
-    own = _blocks_of(len(statements), blocks)
-    rarest = RAREST if sum(len(group) ** 2 for group in blocks) > LOOKS else len(blocks)
-    partly |= {each.of.memory_id for each, numbers in zip(statements, own, strict=True) if len(numbers) > rarest}
-    return _clashing(_near(statements, blocks, own, rarest), get), partly
+    pairs, partly = near_claims([Statement(text, claim) for text in texts for claim in claims(text.content, known)])
+    return _clashing(pairs, get), partly
 
 
 def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> list[Memory]:
@@ -286,7 +245,7 @@ def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> li
             (one, claim) if later else (claim, one)
             for claim, theirs in ((each, masks(each)) for each in claims(other.content, known))
             for one, bits, look in own
-            if _share_a_subject(bits, theirs) and look.may_clash(points(claim))
+            if share_a_subject(bits, theirs) and look.may_clash(points(claim))
         )
         return any(clash(*pair) for pair in pairs) or _ends(ended, memory, other, user)
 
@@ -300,13 +259,13 @@ def _ends(ended: Sequence[Ending], later: Memory, earlier: Memory, user: str) ->
     return age_order(earlier) <= age_order(later) and any(is_ended(ending, earlier.content, user) for ending in ended)
 
 
-def _ended_among(texts: Sequence[_Text], user: str, get: Get) -> Iterator[Contradiction]:
+def _ended_among(texts: Sequence[Text], user: str, get: Get) -> Iterator[Contradiction]:
     """What some texts say has ended, of what others say; only those are compared that share a word of what ended."""
     ended = [
         (text, ending, frozenset(terms(ending.words))) for text in texts for ending in endings_in(text.content, user)
     ]
     wanted = frozenset(word for _, _, words in ended for word in words)
-    near: dict[str, list[_Text]] = defaultdict(list)
+    near: dict[str, list[Text]] = defaultdict(list)
     for text in texts if wanted else ():
         for word in wanted.intersection(terms(text.content)):
             near[word].append(text)
@@ -323,12 +282,7 @@ def _is_open_pair(earlier: Memory, later: Memory) -> bool:
     return age_order(earlier) <= age_order(later) and not settled(earlier, later) and at_one_time(earlier, later)
 
 
-def _share_a_subject(one: Bits, other: Bits) -> bool:
-    """Whether a word of the subject of one is in the other, as far as the bits tell."""
-    return bool(one[0] & other[1] or other[0] & one[1])
-
-
-def _clashing(pairs: Iterable[tuple[_Statement, _Statement]], get: Get) -> Iterator[Contradiction]:
+def _clashing(pairs: Iterable[tuple[Statement, Statement]], get: Get) -> Iterator[Contradiction]:
     for one, other in pairs:
         if one.of.content == other.of.content:
             continue
@@ -338,30 +292,6 @@ def _clashing(pairs: Iterable[tuple[_Statement, _Statement]], get: Get) -> Itera
         first, second = get(one.of.memory_id), get(other.of.memory_id)
         if first and second and not settled(first, second) and at_one_time(first, second):
             yield _pair(first, second, difference.kind, _score(difference), _evidence(difference))
-
-
-def _older_first(pair: tuple[_Statement, _Statement]) -> tuple[_Statement, _Statement]:
-    one, other = pair
-    return pair if one.of.age_order <= other.of.age_order else (other, one)
-
-
-def _content(claim: Sentence) -> frozenset[str]:
-    words = [word for word in claim.words if word.kind in (WORD, NAME)]
-    named = [*(word.stem for word in words), *filter(None, map(counted_noun, claim.words))]
-    kinds_of = (kind for name in named for kind in lexicon.kinds().get(name, ()))
-    own = meeting(claim) if claim.language == "zh" else frozenset((*named, *(word.key for word in words)))
-    keys = own.union(kinds_of)
-    return keys | _opposed(word.stem for word in words) | _measured(claim) if person(claim) else keys
-
-
-def _measured(claim: Sentence) -> frozenset[str]:
-    """Keys for what is an amount of: "I am 1.78 m" and "I'm 1.83 m" share no word."""
-    return frozenset(f"\0{word.quantity.type}" for word in claim.words if word.quantity)
-
-
-def _opposed(stems: Iterable[str]) -> frozenset[str]:
-    """One key for two words that exclude each other: "I am married" and "I am single" share no other."""
-    return frozenset("\0".join(sorted((stem, other))) for stem in stems for other in lexicon.excluded(stem))
 
 
 def opposites(text: str) -> list[str]:
@@ -415,69 +345,3 @@ def at_one_time(one: Memory, other: Memory) -> bool:
         other.valid_to and one.valid_from and other.valid_to <= one.valid_from
     )
     return not ended
-
-
-# Blocks
-
-
-def _near(
-    statements: Sequence[_Statement], blocks: Sequence[Sequence[int]], mine: Sequence[Sequence[int]], rarest: int
-) -> Iterator[tuple[_Statement, _Statement]]:
-    """Claims that share one of their rarest words, each pair once, the older memory's first.
-
-    Args:
-        mine: the numbers of the blocks of each claim, the rarest first.
-    """
-    bits = [masks(each.claim) for each in statements]
-    for number, (one, own) in enumerate(zip(statements, mine, strict=True)):
-        # A claim before this one that looks at all its words has met it already.
-        places = dict.fromkeys(
-            at for block in own[:rarest] for at in blocks[block] if at > number or len(mine[at]) > rarest
-        )
-        near = [at for at in places if _share_a_subject(bits[number], bits[at]) and one.of is not statements[at].of]
-        look, shared = Looking(points(one.claim)) if near else None, frozenset(own)
-        for at in near:
-            met = at < number and not shared.isdisjoint(mine[at][:rarest])
-            if look and not met and look.may_clash(points(statements[at].claim)):
-                yield _older_first((one, statements[at]))
-
-
-def _meeting(
-    statements: Sequence[_Statement], blocks: Sequence[Sequence[int]]
-) -> tuple[list[_Statement], list[list[int]]]:
-    """The claims that are in a block, and their places in the blocks; of a large store, many are in none."""
-    used = sorted({at for group in blocks for at in group})
-    place = dict(zip(used, range(len(used)), strict=True))
-    return [statements[at] for at in used], [[place[at] for at in group] for group in blocks]
-
-
-def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """For each of `count` claims the numbers of the blocks that it is in."""
-    numbers: list[list[int]] = [[] for _ in range(count)]
-    for number, group in enumerate(blocks):
-        for at in group:
-            numbers[at].append(number)
-    return list(map(tuple, numbers))
-
-
-def _blocks(words: Sequence[Sequence[str]]) -> tuple[list[list[int]], set[int]]:
-    """Places of claims that share a word, the rarest word first; and of those that share two which too many share.
-
-    A word too many share is joined with the next, and left out if that does not help.
-    """
-    counts = Counter(word for own in words for word in own)
-    shared = sorted(word for word, count in counts.items() if count > 1)
-    # A word is written as a multiple, and two words as a sum: a text for each pair would take much room.
-    step = len(shared) + 1
-    number = {word: step * at for at, word in enumerate(shared, 1)}
-    blocks: dict[int, list[int]] = defaultdict(list)
-    for at, own in enumerate(words):
-        for word in own:
-            if 1 < counts[word] <= BLOCK:
-                blocks[number[word]].append(at)
-        common = sorted(number[word] for word in own if counts[word] > BLOCK)[:MOST_COMMON]
-        for a, b in combinations(common, 2):
-            blocks[a + b // step].append(at)
-    kept = ((len(group), key) for key, group in blocks.items() if 1 < len(group) <= BLOCK)
-    left_out = {at for group in blocks.values() if len(group) > BLOCK for at in group}
-    return [blocks[key] for _, key in sorted(kept)], left_out

@@ -1,0 +1,154 @@
+"""Which claims to compare: those that share a telling word, a block. So the work grows with the number of memories."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from memctl.judgement import lexicon
+from memctl.judgement.looking import Bits, Looking, masks, meeting, points
+from memctl.judgement.relations import counted_noun
+from memctl.judgement.subject import person
+from memctl.judgement.wording import NAME, WORD, Sentence
+
+BLOCK = 40
+"""Statements that share a word are compared while there are at most so many; beyond, the word tells nothing."""
+
+MOST_COMMON = 8
+"""How many common words of a statement are joined by two."""
+
+LOOKS = 50_000
+"""While there are at most so many looks at two statements that share a word, all of these are compared."""
+
+RAREST = 3
+"""At how many of its rarest words, or pairs of common words, a statement looks for others where there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is kept of a memory: a whole one takes ten times the room, and a large store has a hundred thousand."""
+
+    memory_id: str
+    content: str
+    at: float
+
+    @property
+    def age_order(self) -> tuple[float, str]:
+        return self.at, self.memory_id
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A claim of a memory."""
+
+    of: Text
+    claim: Sentence
+
+
+def near_claims(statements: Sequence[Statement]) -> tuple[Iterator[tuple[Statement, Statement]], set[str]]:
+    """Pairs of claims of different memories that may exclude each other, the older first.
+
+    Returns:
+        the pairs, and the ids of the memories of which only some pairs are among them.
+    """
+    blocks, left_out = _blocks([tuple(_content(each.claim)) for each in statements])
+    partly = {statements[at].of.memory_id for at in left_out}
+    statements, blocks = _meeting(statements, blocks)
+    own = _blocks_of(len(statements), blocks)
+    rarest = RAREST if sum(len(group) ** 2 for group in blocks) > LOOKS else len(blocks)
+    partly |= {each.of.memory_id for each, numbers in zip(statements, own, strict=True) if len(numbers) > rarest}
+    return _near(statements, blocks, own, rarest), partly
+
+
+def share_a_subject(one: Bits, other: Bits) -> bool:
+    """Whether a word of the subject of one is in the other, as far as the bits tell."""
+    return bool(one[0] & other[1] or other[0] & one[1])
+
+
+def _older_first(pair: tuple[Statement, Statement]) -> tuple[Statement, Statement]:
+    one, other = pair
+    return pair if one.of.age_order <= other.of.age_order else (other, one)
+
+
+def _content(claim: Sentence) -> frozenset[str]:
+    words = [word for word in claim.words if word.kind in (WORD, NAME)]
+    named = [*(word.stem for word in words), *filter(None, map(counted_noun, claim.words))]
+    kinds_of = (kind for name in named for kind in lexicon.kinds().get(name, ()))
+    own = meeting(claim) if claim.language == "zh" else frozenset((*named, *(word.key for word in words)))
+    keys = own.union(kinds_of)
+    return keys | _opposed(word.stem for word in words) | _measured(claim) if person(claim) else keys
+
+
+def _measured(claim: Sentence) -> frozenset[str]:
+    """Keys for what is an amount of: "I am 1.78 m" and "I'm 1.83 m" share no word."""
+    return frozenset(f"\0{word.quantity.type}" for word in claim.words if word.quantity)
+
+
+def _opposed(stems: Iterable[str]) -> frozenset[str]:
+    """One key for two words that exclude each other: "I am married" and "I am single" share no other."""
+    return frozenset("\0".join(sorted((stem, other))) for stem in stems for other in lexicon.excluded(stem))
+
+
+def _near(
+    statements: Sequence[Statement], blocks: Sequence[Sequence[int]], mine: Sequence[Sequence[int]], rarest: int
+) -> Iterator[tuple[Statement, Statement]]:
+    """Claims that share one of their rarest words, each pair once, the older memory's first.
+
+    Args:
+        mine: the numbers of the blocks of each claim, the rarest first.
+    """
+    bits = [masks(each.claim) for each in statements]
+    for number, (one, own) in enumerate(zip(statements, mine, strict=True)):
+        # A claim before this one that looks at all its words has met it already.
+        places = dict.fromkeys(
+            at for block in own[:rarest] for at in blocks[block] if at > number or len(mine[at]) > rarest
+        )
+        near = [at for at in places if share_a_subject(bits[number], bits[at]) and one.of is not statements[at].of]
+        look, shared = Looking(points(one.claim)) if near else None, frozenset(own)
+        for at in near:
+            met = at < number and not shared.isdisjoint(mine[at][:rarest])
+            if look and not met and look.may_clash(points(statements[at].claim)):
+                yield _older_first((one, statements[at]))
+
+
+def _meeting(
+    statements: Sequence[Statement], blocks: Sequence[Sequence[int]]
+) -> tuple[list[Statement], list[list[int]]]:
+    """The claims that are in a block, and their places in the blocks; of a large store, many are in none."""
+    used = sorted({at for group in blocks for at in group})
+    place = dict(zip(used, range(len(used)), strict=True))
+    return [statements[at] for at in used], [[place[at] for at in group] for group in blocks]
+
+
+def _blocks_of(count: int, blocks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """For each of `count` claims the numbers of the blocks that it is in."""
+    numbers: list[list[int]] = [[] for _ in range(count)]
+    for number, group in enumerate(blocks):
+        for at in group:
+            numbers[at].append(number)
+    return list(map(tuple, numbers))
+
+
+def _blocks(words: Sequence[Sequence[str]]) -> tuple[list[list[int]], set[int]]:
+    """Places of claims that share a word, the rarest word first; and of those that share two which too many share.
+
+    A word too many share is joined with the next, and left out if that does not help.
+    """
+    counts = Counter(word for own in words for word in own)
+    shared = sorted(word for word, count in counts.items() if count > 1)
+    # A word is written as a multiple, and two words as a sum: a text for each pair would take much room.
+    step = len(shared) + 1
+    number = {word: step * at for at, word in enumerate(shared, 1)}
+    blocks: dict[int, list[int]] = defaultdict(list)
+    for at, own in enumerate(words):
+        for word in own:
+            if 1 < counts[word] <= BLOCK:
+                blocks[number[word]].append(at)
+        common = sorted(number[word] for word in own if counts[word] > BLOCK)[:MOST_COMMON]
+        for a, b in combinations(common, 2):
+            blocks[a + b // step].append(at)
+    kept = ((len(group), key) for key, group in blocks.items() if 1 < len(group) <= BLOCK)
+    left_out = {at for group in blocks.values() if len(group) > BLOCK for at in group}
+    return [blocks[key] for _, key in sorted(kept)], left_out
