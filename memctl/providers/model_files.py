@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -61,7 +62,7 @@ def fastembed_class(module: str, name: str) -> Any:
         raise ProviderError(f"fastembed cannot be imported: {error}", hint=distribution.REINSTALL) from error
 
 
-class LocalModel:
+class LocalModel(ABC):
     """A model of fastembed's or in a local folder, loaded at its first use, which imports fastembed.
 
     Args:
@@ -90,9 +91,9 @@ class LocalModel:
         self.folder = self._files.folder
         self._loaded: Any = None
 
+    @abstractmethod
     def verify(self) -> None:
         """Load and try the model. Raises ProviderError if it does not work."""
-        raise NotImplementedError
 
     def _registration(self) -> dict[str, Any]:
         """The settings with which fastembed runs a local folder."""
