@@ -18,7 +18,8 @@ demo-postgres: $(STAMP)
 	@$(BIN)/python scripts/demo_postgres.py
 
 # One process for each core; whichever is done first takes half of what another has left.
-PARALLEL := -n auto --dist worksteal
+# Half of the tests wait for other processes: more workers than cores.
+PARALLEL := -n $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 ))) --dist worksteal
 
 test: check
 	$(BIN)/python -m pytest $(PARALLEL)
