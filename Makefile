@@ -17,8 +17,8 @@ demo: $(STAMP)
 demo-postgres: $(STAMP)
 	@$(BIN)/python scripts/demo_postgres.py
 
-# One process for each core; whichever is done first takes half of what another has left.
-# Half of the tests wait for other processes: more workers than cores.
+# Three workers for two cores, as many tests wait for other processes; whichever is done first takes half of what another
+# has left.
 PARALLEL := -n $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 ))) --dist worksteal
 
 test: check
