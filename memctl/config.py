@@ -43,6 +43,13 @@ def _setting(
     return field(default=default, metadata=metadata)
 
 
+def _names_folder(model: str) -> bool:
+    return model.startswith(("fastembed:/", "fastembed:.", "fastembed:~"))
+
+
+_FOLDER = Risk("runs a model's files from a folder", _names_folder)
+
+
 @dataclass(frozen=True)
 class Settings:
     """Every setting of a store. `docs/settings.md` is generated from this table."""
@@ -50,7 +57,9 @@ class Settings:
     user: str = _setting("", "The user for commands that name none.")
     categories: tuple[str, ...] = _setting(CATEGORIES, "The categories of memories; a store may add its own.")
     model: str = _setting(
-        "builtin", "Embedding model: `builtin`, `fastembed:MODEL`, `openai:MODEL`, or `none` for full text only."
+        "builtin",
+        "Embedding model: `builtin`, `fastembed:MODEL`, `openai:MODEL`, or `none` for full text only.",
+        risk=_FOLDER,
     )
     model_url: str = _setting(
         "http://localhost:11434/v1", "Base URL of the OpenAI-compatible server for `openai:MODEL`."
@@ -83,7 +92,9 @@ class Settings:
         choices=RANKINGS,
     )
     rerank: str = _setting(
-        "none", "Reranker that reads the best hits of a query: `fastembed:MODEL`, `server`, `server:MODEL`, or `none`."
+        "none",
+        "Reranker that reads the best hits of a query: `fastembed:MODEL`, `server`, `server:MODEL`, or `none`.",
+        risk=_FOLDER,
     )
     rerank_for: tuple[str, ...] = _setting(
         (QUERY,), "What the reranker reorders: query, context or both.", choices=RERANKED

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from providers.test_fastembed import build_model
 
 from memctl import open_store, trust
 from memctl.cli.main import main
@@ -137,6 +138,29 @@ def test_what_is_typed_here_is_trusted_and_what_the_file_said_is_not(tmp_path: P
         assert store.engine.llm is not None
     assert main(["model", "use", "openai:m"]) == UntrustedError.exit_code
     assert settings_file.read(root)[0].model == "builtin"
+
+
+@pytest.mark.parametrize("name", ["model", "rerank"])
+def test_a_model_in_a_folder_that_the_store_names_is_not_loaded(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = build_model(tmp_path / "model")
+    root = hostile(tmp_path, **{name: f"fastembed:{folder}"})
+    with open_store(root, "alice") as store:
+        assert getattr(store.settings, name) == ("builtin" if name == "model" else "none")
+        assert f"{name} to fastembed:{folder}, which runs a model's files" in store.engine.setting_notes[0]
+    assert main(["model", "verify"]) == 0
+    assert capsys.readouterr().out.startswith("builtin works")
+    assert main(["config", "trust", name]) == 0
+    with open_store(root, "alice") as store:
+        assert getattr(store.settings, name) == f"fastembed:{folder}"
+
+
+def test_a_model_in_a_folder_that_the_user_chose_is_loaded(tmp_path: Path) -> None:
+    root = hostile(tmp_path)
+    assert main(["model", "use", f"fastembed:{build_model(tmp_path / 'model')}"]) == 0
+    with open_store(root, "alice") as store:
+        assert store.settings.model.startswith("fastembed:/")
 
 
 def test_the_command_line_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

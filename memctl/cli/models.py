@@ -9,6 +9,7 @@ import typer
 
 from memctl.cli import commands, progress, render
 from memctl.cli.invocation import current, the_store
+from memctl.cli.settings import trust_value
 from memctl.errors import UsageError, argument
 
 if TYPE_CHECKING:
@@ -154,10 +155,12 @@ def verify(
     import os
     from dataclasses import replace
 
-    from memctl import chosen_models, stores
+    from memctl import bootstrap, chosen_models
     from memctl.providers import catalogue
 
-    settings = stores.settings(the_store())
+    settings, notes = bootstrap.trusted_settings(the_store(), os.environ)
+    for note in notes:
+        render.warn(note)
     chosen, identity = name or settings.model, ""
     if catalogue.is_reranker(chosen):
         if reranker := chosen_models.need_reranker(settings, chosen, os.environ):
@@ -204,6 +207,7 @@ def _use_reranker(name: str) -> None:
     if reranker := chosen_models.need_reranker(stores.settings(store), name, os.environ):
         reranker.verify()
     store.save_setting("rerank", config_values.check("rerank", name))
+    trust_value("rerank")
     render.document({"rerank": name})
     render.say(f"using {name} to rerank the best hits of each query; `memctl config set rerank none` turns it off")
 
@@ -221,6 +225,7 @@ def _use_embedder(name: str) -> None:
     if embedder:
         embedder.verify()
     store.save_setting("model", name)
+    trust_value("model")
     embedded = {}
     for user in [current.user] if current.user else store.users():
         with bootstrap.open_store(current.store, user) as opened:

@@ -106,7 +106,7 @@ def _trust_typed(name: str) -> str:
 
     from memctl import chosen_models, stores, trust
 
-    if _trust_value(name):
+    if trust_value(name):
         return "; trusted on this machine"
     if not name.endswith(("_url", "_key_variable")):
         return ""
@@ -123,7 +123,7 @@ def _trust_typed(name: str) -> str:
     return f"; trusted on this machine, with the key in {server.key_variable}"
 
 
-def _trust_value(name: str) -> bool:
+def trust_value(name: str) -> bool:
     """Trust the value of a setting in this store, if it needs trust; True if it does."""
     import os
 
@@ -162,7 +162,7 @@ def trust(
     if name is None:
         _print_trust()
         return
-    if _trust_value(name):
+    if trust_value(name):
         render.document({"setting": name, "trusted": True})
         render.say(f"the value of {name} in this store is trusted on this machine")
         return

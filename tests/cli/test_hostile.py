@@ -566,18 +566,21 @@ def test_a_user_folder_that_may_not_be_read(memctl: Memctl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "way_out"),
+    ("model", "trusted", "way_out"),
     [
-        ("fastembed:/no/such/folder", "memctl model"),
-        ("fastembed:BAAI/bge-small-en-v1.5", "memctl model install fastembed:BAAI/bge-small-en-v1.5"),
-        ("openai:some-model", "memctl sync"),
+        ("fastembed:/no/such/folder", ("model",), "memctl model"),
+        ("fastembed:BAAI/bge-small-en-v1.5", (), "memctl model install fastembed:BAAI/bge-small-en-v1.5"),
+        ("openai:some-model", ("model_url",), "memctl sync"),
     ],
 )
-def test_without_its_model_a_store_answers_by_full_text_and_says_so(model: str, way_out: str, memctl: Memctl) -> None:
+def test_without_its_model_a_store_answers_by_full_text_and_says_so(
+    model: str, trusted: tuple[str, ...], way_out: str, memctl: Memctl
+) -> None:
     memctl("sync").done()
     settings = f"model: {model}\nmodel_url: http://127.0.0.1:9/v1\nmodel_timeout: 0.5\n"
     (memctl.store / "memctl.yaml").write_text(settings)
-    memctl("config", "trust", "model_url").done()
+    for setting in trusted:
+        memctl("config", "trust", setting).done()
 
     shown = memctl("query", "assam tea", "-n", "1").done()
     assert "Alice drinks Assam tea" in shown.out
