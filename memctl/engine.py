@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, wraps
@@ -17,7 +17,7 @@ from memctl.core.formats.document import RawRecord
 from memctl.core.given import need_text
 from memctl.core.models import Change, Memory
 from memctl.core.sensitive import ALLOW, MASK
-from memctl.errors import InvalidDataError, NotFoundError, ProviderError, argument
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, argument
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.storage.folder.storage import FolderStorage, of_folder
 from memctl.storage.ports.search import Search
@@ -180,18 +180,40 @@ class Engine:
         return self.storage.retry(action)
 
     def refresh(self, *, vectors: bool = False) -> SyncReport:
-        """See `Storage.refresh`."""
-        return self.storage.refresh(vectors=vectors)
+        """See `Storage.refresh`.
 
-    def refreshed(self, *, vectors: bool = False, waits: bool = False) -> AbstractContextManager[SyncReport]:
+        Raises:
+            MemctlError: the store cannot be read, and there is no earlier state to answer from.
+        """
+        return self._answerable(self.storage.refresh(vectors=vectors))
+
+    @contextmanager
+    def refreshed(self, *, vectors: bool = False, waits: bool = False) -> Iterator[SyncReport]:
         """See `Storage.refreshed`.
 
         Args:
             waits: a model is called inside, so that later reads may see a later state.
+
+        Raises:
+            MemctlError: as `refresh`.
         """
         if waits or (self.embedder and self.embedder.slow):
-            return nullcontext(self.refresh(vectors=vectors))
-        return self.storage.refreshed(vectors=vectors)
+            yield self.refresh(vectors=vectors)
+        else:
+            with self.storage.refreshed(vectors=vectors) as report:
+                yield self._answerable(report)
+
+    def _answerable(self, report: SyncReport) -> SyncReport:
+        """A store that cannot be read must not look like an empty one."""
+        if report.blocked and not self._is_indexed():
+            raise report.blocked
+        return report
+
+    def _is_indexed(self) -> bool:
+        try:
+            return self.retry(self.search.total) > 0
+        except MemctlError:
+            return False
 
     def new_id(self, created: datetime) -> str:
         """A new id for a memory of that time."""

@@ -320,6 +320,9 @@ class MemoryStore:
 
         Args:
             vectors: also compute a few missing vectors of a slow model; only queries need this.
+
+        Raises:
+            MemctlError: the store cannot be read, and there is no earlier state to answer from.
         """
         return self.engine.refresh(vectors=vectors)
 

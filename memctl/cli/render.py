@@ -245,9 +245,7 @@ def stale_notice(store: MemoryStore) -> None:
         return
     state = report.index_state
     if report.blocked:
-        indexed = store.engine.search.total()
-        source = "answers are from the last good state" if indexed else "there is no earlier state to answer from"
-        warn(f"stale: {report.blocked.message}; {source}, and nothing can be changed")
+        warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")
         return
     if state.waiting:
         warn(f"index {state.state}: {state.waiting}")

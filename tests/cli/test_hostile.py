@@ -323,6 +323,18 @@ def test_a_broken_memory_file_answers_from_the_last_good_state_and_says_so(memct
 
 
 @pytest.mark.parametrize(
+    "arguments", [("list",), ("query", "tea"), ("context", "tea"), ("inspect",), ("conflicts",)], ids=" ".join
+)
+def test_a_store_that_was_never_readable_does_not_look_empty(arguments: tuple[str, ...], empty: Memctl) -> None:
+    empty.memory_file.parent.mkdir(parents=True, exist_ok=True)
+    empty.memory_file.write_text(BROKEN)
+
+    refused = empty(*arguments)
+    assert (refused.code, refused.out) == (3, "")
+    assert PLACE in refused.err
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("list",), ("show", ID), ("inspect",), ("inspect", ID), ("decay", "--dry-run"), ("reflect", ID, "--dry-run"),

@@ -882,18 +882,26 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def break_and_repair(self) -> None:
-        """While the file cannot be read, answers come from the index, nothing is written, and it keeps its bytes."""
+        """While the file cannot be read, answers come from the index, nothing is written, and it keeps its bytes.
+
+        With nothing in the index, there is no answer.
+        """
         path = self.folder / "memory.json"
         good = path.read_bytes()
         kept = {m.memory_id: m for m in self.store.all()}
+        indexed = self.store.engine.search.total()
         write_by_hand(path, good.rstrip()[:-1])
         broken = path.read_bytes()
-        result = self.store.query("tea", now=self.tick())
-        self._used(result, self.now)
-        assert result.index.state == "stale"
+        if indexed:
+            result = self.store.query("tea", now=self.tick())
+            self._used(result, self.now)
+            assert result.index.state == "stale"
+            assert {m.memory_id: m for m in self.store.all()} == kept
+        else:
+            with pytest.raises(InvalidDataError, match=r"memory\.json:\d+"):
+                self.store.query("tea", now=self.tick())
         with pytest.raises(InvalidDataError, match=r"memory\.json:\d+"):
             self.store.add("tea", now=self.tick())
-        assert {m.memory_id: m for m in self.store.all()} == kept
         assert path.read_bytes() == broken
         self.by_hand("memory.json", good)
 
