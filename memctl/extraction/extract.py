@@ -22,7 +22,7 @@ from memctl.extraction.proposals import Proposal, Utterance, is_user
 from memctl.extraction.proposing import TAKEN_BACK, of_sentence
 from memctl.extraction.restated import contrasted, correction, restated
 from memctl.extraction.sayings import Found
-from memctl.extraction.stated import asked_to_keep, states_plainly
+from memctl.extraction.stated import asked_to_keep, by_form, states_plainly
 from memctl.extraction.taken_back import MESSAGES_BACK, Stated, corrected, revalued
 from memctl.extraction.words import worded
 
@@ -222,8 +222,7 @@ def _by_subject(sentence: Sentence, at: datetime) -> list[Sentence]:
     kept, text = [0], sentence.text
     for start, end in pairwise([*by_subject(text), len(text)]):
         states = (
-            any(states_plainly(clauses.read(part), at, frozenset()))
-            for part in (text[kept[-1] : start], text[start:end])
+            any(by_form(clauses.read(part), at, frozenset())) for part in (text[kept[-1] : start], text[start:end])
         )
         if start and all(states):
             kept.append(start)

@@ -26,7 +26,7 @@ def of_sentence(sentence: Sentence, at: datetime, repaired: bool, people: Set[st
         repaired: the sentence before announced a correction.
         before: what tells who "she" is.
     """
-    plain = list(states_plainly(sentence, at, people))
+    plain = states_plainly(sentence, at, people)
     here = [one.text for one in sentence.clauses]
     sure = [
         _whole(one.text, " ".join(here[:number]) or before)

@@ -9,19 +9,25 @@ from datetime import UTC, date, datetime, time
 
 from memctl.core import dates
 from memctl.core.dates import Dated
-from memctl.extraction import clauses, endings, phrases, statements, turns
+from memctl.core.text.language import has_chinese
+from memctl.extraction import clauses, endings, learned, phrases, statements, turns
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.proposals import Proposal, rounded
 from memctl.extraction.sayings import Found
 
 
-def states_plainly(sentence: Sentence, at: datetime, people: Set[str]) -> Iterator[Proposal]:
-    """What one sentence states: what it asks to remember, how to behave, else its facts with a key, else the sentence
-    itself where it states something that lasts, happens or happened.
+def states_plainly(sentence: Sentence, at: datetime, people: Set[str]) -> list[Proposal]:
+    """What one sentence states: by its form, else by its likelihood.
 
     Args:
         people: names of those near the user.
     """
+    return [*by_form(sentence, at, people)] or by_likelihood(sentence, at)
+
+
+def by_form(sentence: Sentence, at: datetime, people: Set[str]) -> Iterator[Proposal]:
+    """What one sentence asks to remember, how to behave, else its facts with a key, else the sentence itself where it
+    states something that lasts, happens or happened."""
     wanted = _remembered(sentence, at) or _instructed(sentence, at)
     if wanted or statements.unserious(sentence.text):
         yield from wanted
@@ -116,6 +122,36 @@ def _lasts(sentence: Sentence, at: datetime, people: Set[str]) -> Proposal | Non
         if clause.certainty == 1 and (rule := statements.read(clause.text, people) or turns.read(clause.text)):
             return _stating(sentence, rule, clause.text, 0.8, at, "habit" if rule == statements.HABIT else "")
     return None
+
+
+WANTED_FROM, STATES_FROM = 0.65, 0.7
+"""Probabilities from which a sentence that no form fits asks to keep something, or states a fact."""
+
+
+def by_likelihood(sentence: Sentence, at: datetime) -> list[Proposal]:
+    """What a sentence that no form fits likely asks to keep or states."""
+    if sentence.certainty < 1 or statements.unserious(sentence.text):
+        return []
+    polite = not sentence.asks or statements.is_polite(sentence.text)
+    once = statements.is_for_once(sentence.text) or statements.awaits_several(sentence.text)
+    if polite and not once and learned.likely(sentence.text).request >= WANTED_FROM:
+        return [asked_to_keep(sentence, sentence.text, at)]
+    texts = [clause.text for clause in sentence.clauses if clause.certainty == 1]
+    if texts and not (sentence.asks or sentence.conditional):
+        texts = [sentence.text]
+    likely = (text for text in texts if _is_own(text) and learned.likely(text).fact >= STATES_FROM)
+    return [_stating(sentence, statements.STATEMENT, text, 0.8, at) for text in likely][:1]
+
+
+def _is_own(text: str) -> bool:
+    """Whether a text speaks of its writer, whom Chinese may leave out, not to somebody, nor of the moment."""
+    if statements.is_passing(text):
+        return False
+    return (has_chinese(text) or _OWN.search(text) is not None) and _ADDRESSED.search(text) is None
+
+
+_OWN = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours)\b|^(?:been|just|moved|started|finished|got)\b", re.IGNORECASE)
+_ADDRESSED = re.compile(r"\b(?:you|your|yours|let's)\b|[你您]", re.IGNORECASE)
 
 
 def _stating(

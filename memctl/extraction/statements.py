@@ -29,7 +29,7 @@ def read(clause: str, people: Iterable[str] = ()) -> str:
         return ""
     if befalls(clause):
         return STATEMENT
-    if _is_passing(clause):
+    if is_passing(clause):
         return ""
     if has_chinese(clause):
         rule = _chinese(clause, people)
@@ -89,7 +89,8 @@ def decides(clause: str) -> bool:
     return read(clause) == DECISION
 
 
-def _is_passing(clause: str) -> bool:
+def is_passing(clause: str) -> bool:
+    """Whether a clause is of the moment, or not serious."""
     return _found(clause, r"{unserious}|{momentary}", r"(?<!\w)(?:{unserious}|{momentary})(?!\w)|\b{momentary_end}$")
 
 
@@ -113,7 +114,7 @@ def requested(text: str, asks: bool = False) -> str:
     Args:
         asks: it ends in a question mark; then it must ask politely: "can you make a note that …?"
     """
-    if (asks and not _is_polite(text)) or _found(text, r"^.{,16}哈哈+$|{works_on}", r"(?!)"):
+    if (asks and not is_polite(text)) or _found(text, r"^.{,16}哈哈+$|{works_on}", r"(?!)"):
         return ""
     wanted = _wanted(text)
     if _found(wanted, r"(?!)", r"{cheering}") and _found(text, r"(?!)", r"\b(?:remember|forget|in mind)\b"):
@@ -128,7 +129,8 @@ def _wanted(text: str) -> str:
     return text[slice(*match.span("x"))] if match and not _found(match["x"], r"{unkept}", r"(?!)") else ""
 
 
-def _is_polite(text: str) -> bool:
+def is_polite(text: str) -> bool:
+    """Whether a question asks somebody politely to do something."""
     return _found(
         words.simplified(text),
         r"(?:^|[，,。；;！!：:、])(?:你|您|{lasting})*(?:能|可以|可否|可不可以|麻烦|请|方便)|[，,](?:ok|好[吗么]|行[吗么]|可以[吗么])$",
@@ -139,7 +141,7 @@ def _is_polite(text: str) -> bool:
 
 def points(text: str) -> bool:
     """Whether a sentence says nothing but that another one is to be remembered."""
-    if text.rstrip().endswith(("?", "？")) and not _is_polite(text):
+    if text.rstrip().endswith(("?", "？")) and not is_polite(text):
         return False
     back = words.pattern(_language(text), form(_language(text), "pointing_back"))
     return back.search(words.simplified(text)) is not None
@@ -166,11 +168,16 @@ def instructs(text: str, asks: bool = False) -> bool:
         asks: it ends in a question mark; then it must ask politely: "could you always …?"
     """
     text = words.simplified(text)
-    if _found(text, r"(?!)", r"\b{once}") or (asks and not _is_polite(text)):
+    if is_for_once(text) or (asks and not is_polite(text)):
         return False
     if not has_chinese(text) and instructions.instructs(text.lower()):
         return True
     return _has_form(text, "instruction")
+
+
+def is_for_once(text: str) -> bool:
+    """Whether an instruction is for the task at hand: "for this email"."""
+    return _found(words.simplified(text), r"(?!)", r"\b{once}")
 
 
 def plans(text: str) -> bool:

