@@ -205,14 +205,23 @@ def _paraphrases(language: str) -> Rewritings:
 
 def _hard(sentence: Sentence, text: str) -> Counter[str]:
     asks = text.rstrip("\"'”’)）」』 ").endswith(("?", "？", "؟"))
-    hard = Counter[str]({"?": 1} if asks else {})
-    hard.update({"not": 1} if sentence.denied else {})
+    hard = ["?"] * asks + ["not"] * sentence.denied
     if sentence.language == "zh":
-        hard.update({"不": 1} if len(_NOT.findall(text)) % 2 else {})
-        hard.update(match for word in sentence.words for match in _TO_OR_FROM.findall(word.text))
+        hard += ["不"] * (len(_NOT.findall(text)) % 2)
+        hard += [match for word in sentence.words for match in _TO_OR_FROM.findall(word.text)]
     for number, word in enumerate(sentence.words):
-        hard.update(_hard_of(sentence, number, word))
-    return Counter({key: count if key[:1] == "#" else 1 for key, count in hard.items()})
+        if word.kind not in _OPEN or not _listed(sentence.language).isdisjoint((word.text, word.plain)):
+            hard += _hard_of(sentence, number, word)
+    return Counter({key: count if key[:1] == "#" else 1 for key, count in Counter(hard).items()})
+
+
+_OPEN = (WORD, NAME, FILLER, PRONOUN)
+"""Words of these kinds need be equal only if they are listed, as few are."""
+
+
+@cache
+def _listed(language: str) -> frozenset[str]:
+    return lexicon.words(language, "only") | lexicon.words(language, "hard_words")
 
 
 _NOT = re.compile("[不没未无]|(?<![特分区类性个告离级])别(?![人的墅])")
