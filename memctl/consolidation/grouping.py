@@ -311,7 +311,7 @@ def statement(memory: Memory) -> Hashable:
 # Similar work
 
 
-def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: float) -> list[list[Memory]]:
+def similar(bags: Iterable[tuple[Memory, frozenset[str]]], share: float, least: float) -> list[list[Memory]]:
     """Groups of memories, each similar to the first of its group, in the order given; `least` is at most `share`.
 
     A memory joins the group with the most similar first memory: at least `share` of the words in common, or `least` if
