@@ -33,7 +33,6 @@ from memctl.judgement.wording import (
     read,
 )
 
-
 Taking = list[tuple[int, Word]]
 
 
