@@ -74,6 +74,18 @@ def test_an_add_imports_what_it_needs(asked: str) -> None:
     assert not found & HEAVY
 
 
+def test_an_agents_memory_imports_no_upkeep_and_compares_nothing() -> None:
+    found = modules_after("import memctl.agent.memory")
+
+    assert not {name for name in found if re.match(r"memctl\.(maintenance|consolidation|judgement)\b", name)}
+
+
+def test_comparing_amounts_reads_no_list_of_opposites_before_it_compares() -> None:
+    script = "from memctl.judgement import amounts, lexicon\nassert not lexicon.opposites.cache_info().currsize"
+
+    assert "memctl.judgement.amounts" in modules_after(script)
+
+
 def test_the_version_imports_nothing_at_all() -> None:
     found = modules_after(COMMAND, "--version")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memctl.agent.deferred import Deferred
 from memctl.agent.schemas import ALL
@@ -25,7 +25,6 @@ from memctl.conversations.derived import mentions_forgotten
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message, check_length, shortened_output
 from memctl.core.sensitive import guarded, unattended
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
-from memctl.maintenance import Step
 from memctl.providers import waiting
 from memctl.sessions.service import Ended
 from memctl.sessions.stored import MAIN
@@ -33,6 +32,9 @@ from memctl.store import MemoryStore
 from memctl.tasks.closing import Closed
 from memctl.tasks.models import Task
 from memctl.tasks.service import Stepped
+
+if TYPE_CHECKING:
+    from memctl.maintenance import Step
 
 T = TypeVar("T")
 

@@ -90,6 +90,13 @@ class Near:
     similarity: float
 
 
+_ASCII_TOKENS = re.compile(
+    r"""(?P<word>[A-Za-z0-9_]+(?:'[A-Za-z]+)*)|(?P<mark>!=|(?<![\w)])-(?=\d)|[$+<=>^`|~%&@#*/\\?])|(?P<end>[^\sA-Za-z0-9"'*_`-])""",
+    re.ASCII,
+)
+"""Finds in ASCII text what `_tokens` finds, in a third of the time."""
+
+
 @cache
 def _tokens() -> Any:
     import regex
@@ -105,7 +112,7 @@ def saying_of(memory: Memory) -> Saying:
     words: list[str] = []
     marks: set[str] = set()
     breaks: set[int] = set()
-    for spoken, mark, end in _tokens().findall(text):
+    for spoken, mark, end in (_ASCII_TOKENS if text.isascii() else _tokens()).findall(text):
         if end:
             breaks.add(len(words))
             continue
@@ -304,7 +311,7 @@ def statement(memory: Memory) -> Hashable:
 # Similar work
 
 
-def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: float) -> list[list[Memory]]:
+def similar(bags: Iterable[tuple[Memory, frozenset[str]]], share: float, least: float) -> list[list[Memory]]:
     """Groups of memories, each similar to the first of its group, in the order given; `least` is at most `share`.
 
     A memory joins the group with the most similar first memory: at least `share` of the words in common, or `least` if

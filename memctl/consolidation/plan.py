@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from memctl.consolidation import duplicates, evidence, grouping, knowledge, paraphrases, skills, twins
 from memctl.consolidation.duplicates import Merge
@@ -63,11 +64,11 @@ def plan(
     if DUPLICATES in only or same:
         merges, pairs = _duplicates(active, now, rules.similarity if DUPLICATES in only else None, same)
         active = _merged(active, merges)
-    everything = {m.memory_id: m for m in (*memories, *active)}
+    everything = _of_made(chain(memories, active), frozenset(i for m in memories for i in m.sources))
     if DUPLICATES in only:
         twice = twins.merges(active, everything, now, edited)
         merges, active = [*merges, *twice], _merged(active, twice)
-        everything |= {m.memory_id: m for m in (*(m for merge in twice for m in merge.marked), *active)}
+        everything |= {m.memory_id: m for merge in twice for m in (merge.kept, *merge.marked)}
     made = knowledge.all_made(active, everything, now, rules, tombstoned) if KNOWLEDGE in only else []
     made += skills.all_made(active, everything, now, rules, tombstoned) if SKILLS in only else []
     return Plan(tuple(merges), tuple(made), tuple(pairs), tuple(recalled))
@@ -81,6 +82,11 @@ def _duplicates(
     merges = duplicates.merges(sayings, now, share, same)
     gone = {m.memory_id for merge in merges for m in merge.merged}
     return merges, paraphrases.alike([saying for saying in sayings if saying.memory.memory_id not in gone])
+
+
+def _of_made(memories: Iterable[Memory], sources: frozenset[str]) -> dict[str, Memory]:
+    """By id, the records made of others and their sources: no other is looked up."""
+    return {m.memory_id: m for m in memories if m.sources or m.memory_id in sources}
 
 
 def _merged(active: Sequence[Memory], merges: Iterable[Merge]) -> list[Memory]:

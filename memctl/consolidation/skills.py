@@ -47,7 +47,7 @@ def all_made(
 ) -> list[Made]:
     """Strategies of each group of similar work with enough successes."""
     work = [m for m in in_order(active) if m.kind == kinds.EPISODE and outcome_of(m) and _approach(m)]
-    bags = [(m, grouping.telling(f"{_task(m)}\n{_approach(m)}")) for m in work]
+    bags = ((m, grouping.telling(f"{_task(m)}\n{_approach(m)}")) for m in work)
     own = {m.memory_id: m for m in active if m.kind == kinds.STRATEGY and own_text(m)}
     taught = [frozenset(m.sources) for m in active if m.kind == kinds.STRATEGY and m.subcategory == "task"]
     made = []

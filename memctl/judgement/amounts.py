@@ -95,12 +95,15 @@ def _of_start_and_end(pair: Pair) -> bool:
     """Whether one tells since when, and the other until when."""
     for one, other in ((pair.one, pair.other), (pair.other, pair.one)):
         if any(word.key in _UNTIL for word in one.words) and not any(word.key in _UNTIL for word in other.words):
-            return any(word.key in _SINCE or word.stem in _BEGIN for word in other.words)
+            return any(map(_tells_since_when, other.words))
     return False
 
 
-_UNTIL, _SINCE = frozenset("until till".split()), frozenset("since from".split())
-_BEGIN = frozenset((*lexicon.excluded("end"), "open"))
+def _tells_since_when(word: Word) -> bool:
+    return word.key in ("since", "from") or word.stem == "open" or word.stem in lexicon.excluded("end")
+
+
+_UNTIL = frozenset("until till".split())
 
 
 def _says_which(sentence: Sentence, word: Word) -> bool:

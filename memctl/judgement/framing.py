@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from memctl.core.text.language import has_chinese
 from memctl.judgement import lexicon
@@ -33,45 +33,72 @@ from memctl.judgement.wording import (
     read,
 )
 
+Taking = list[tuple[int, Word]]
+
 
 @dataclass(frozen=True)
 class Frame:
-    """A sentence as it is compared loosely.
+    """A sentence as it is compared loosely; each part is read when it is first needed, for most pairs differ in the
+    first.
 
     Args:
-        hard: what must be equal, counted.
-        words: the content words in order; `light` are verbs that say little.
-        before: for each of these, the preposition before it; `owners`: whose it is, where that is said.
-        persons: the pronouns it has, as the persons they are.
-        past, passive: its tense and voice; `open` where it may be either tense, `done` for what was made and is there.
+        text: as written; `sentence`: as it is compared.
     """
 
+    text: str
     sentence: Sentence
-    hard: Counter[str]
-    words: tuple[Word, ...]
-    light: tuple[Word, ...]
-    before: tuple[str, ...]
-    owners: tuple[str, ...]
-    persons: frozenset[str]
-    past: str
-    passive: bool
+
+    @cached_property
+    def hard(self) -> Counter[str]:
+        """What must be equal, counted."""
+        return _hard(self.sentence, self.text)
+
+    @cached_property
+    def _taking(self) -> Taking:
+        return _uncleft(list(_taking_part(self.sentence)), self.sentence)
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """The content words in order."""
+        return tuple(word for _, word in self._taking)
+
+    @cached_property
+    def light(self) -> tuple[Word, ...]:
+        """Verbs that say little."""
+        return tuple(word for word in self.sentence.words if word.kind in (WORD, FILLER) and is_small(word))
+
+    @cached_property
+    def before(self) -> tuple[str, ...]:
+        """For each content word, the preposition before it."""
+        return tuple(_preposition(self.sentence, at) for at, _ in self._taking)
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """For each content word, whose it is, where that is said."""
+        return tuple(_owner(self.sentence, at) for at, _ in self._taking)
+
+    @cached_property
+    def persons(self) -> frozenset[str]:
+        """The pronouns it has, as the persons they are."""
+        return frozenset(filter(None, map(person, self.sentence.words)))
+
+    @cached_property
+    def past(self) -> str:
+        """Its tense; `open` where it may be either, `done` for what was made and is there."""
+        return (aspect if self.sentence.language == "zh" else tense)(self.sentence.text)
+
+    @cached_property
+    def passive(self) -> bool:
+        """Whether what it is about is acted on."""
+        if self.sentence.language == "zh":
+            return CHINESE_PASSIVE.search(self.sentence.text) is not None
+        return is_passive(self.sentence)
 
 
 @lru_cache(4_096)
 def frame(text: str) -> Frame:
     """A sentence as it is compared loosely."""
-    compared = plain(text)
-    sentence = read(compared)
-    taking = _uncleft(list(_taking_part(sentence)), sentence)
-    words, before = tuple(word for _, word in taking), tuple(_preposition(sentence, at) for at, _ in taking)
-    owners = tuple(_owner(sentence, at) for at, _ in taking)
-    persons = frozenset(filter(None, (person(word) for word in sentence.words)))
-    if sentence.language == "zh":
-        past, passive = aspect(compared), CHINESE_PASSIVE.search(compared) is not None
-    else:
-        past, passive = tense(compared), is_passive(sentence)
-    light = tuple(word for word in sentence.words if word.kind in (WORD, FILLER) and is_small(word))
-    return Frame(sentence, _hard(sentence, text), words, light, before, owners, persons, past, passive)
+    return Frame(text, read(plain(text)))
 
 
 def _taking_part(sentence: Sentence) -> Iterator[tuple[int, Word]]:
@@ -82,9 +109,6 @@ def _taking_part(sentence: Sentence) -> Iterator[tuple[int, Word]]:
             yield number, word
         elif word.kind == PRONOUN and word.mark != "'s" and not _owns(sentence, number):
             yield number, replace(word, key=person(word), stem=person(word))
-
-
-Taking = list[tuple[int, Word]]
 
 
 _CLEFT = re.compile("^([^，。是]+)是[^，。]+的[。]?$")
@@ -180,14 +204,23 @@ def _paraphrases(language: str) -> Rewritings:
 
 def _hard(sentence: Sentence, text: str) -> Counter[str]:
     asks = text.rstrip("\"'”’)）」』 ").endswith(("?", "？", "؟"))
-    hard = Counter[str]({"?": 1} if asks else {})
-    hard.update({"not": 1} if sentence.denied else {})
+    hard = ["?"] * asks + ["not"] * sentence.denied
     if sentence.language == "zh":
-        hard.update({"不": 1} if len(_NOT.findall(text)) % 2 else {})
-        hard.update(match for word in sentence.words for match in _TO_OR_FROM.findall(word.text))
+        hard += ["不"] * (len(_NOT.findall(text)) % 2)
+        hard += [match for word in sentence.words for match in _TO_OR_FROM.findall(word.text)]
     for number, word in enumerate(sentence.words):
-        hard.update(_hard_of(sentence, number, word))
-    return Counter({key: count if key[:1] == "#" else 1 for key, count in hard.items()})
+        if word.kind not in _OPEN or not _listed(sentence.language).isdisjoint((word.text, word.plain)):
+            hard += _hard_of(sentence, number, word)
+    return Counter({key: count if key[:1] == "#" else 1 for key, count in Counter(hard).items()})
+
+
+_OPEN = (WORD, NAME, FILLER, PRONOUN)
+"""Words of these kinds need be equal only if they are listed, as few are."""
+
+
+@cache
+def _listed(language: str) -> frozenset[str]:
+    return lexicon.words(language, "only") | lexicon.words(language, "hard_words")
 
 
 _NOT = re.compile("[不没未无]|(?<![特分区类性个告离级])别(?![人的墅])")

@@ -211,6 +211,17 @@ def test_whoever_is_merged_is_near_the_one_that_is_kept(contents: Sequence[str],
             assert saying_of(near.memory).marks == saying_of(kept).marks
 
 
+ascii_texts = st.text(st.characters(max_codepoint=127) | st.sampled_from("ab1'-_!=) ."), max_size=30)
+
+
+@given(ascii_texts)
+def test_ascii_is_read_as_any_other_text_is(content: str) -> None:
+    alone, beside = saying_of(record(content)), saying_of(record(f"{content} 山"))
+    assert beside.words == (*alone.words, "山")
+    assert set(beside.marks) == set(alone.marks)
+    assert beside.breaks == alone.breaks
+
+
 # Random stores
 
 metadata = st.fixed_dictionaries(

@@ -94,6 +94,15 @@ def dumped(memory: Memory) -> bytes:
 # Round trips
 
 
+def test_records_share_the_names_and_numbers_that_most_of_them_have() -> None:
+    raw = b'{"content": "Tea", "confidence": 0.8, "reward": 0.0, "metadata": {"target of": 1}}'
+    one, other = (codec.decode(json.loads(raw)) for _ in range(2))
+    assert one == other
+    assert one.confidence is other.confidence
+    assert one.reward is other.reward
+    assert next(iter(one.metadata)) is next(iter(other.metadata))
+
+
 @given(memories())
 def test_any_record_survives(memory: Memory) -> None:
     raw = dumped(memory)

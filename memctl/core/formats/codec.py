@@ -42,7 +42,7 @@ _FLAGS = ("pinned", "needs_revision")
 _COUNTS = ("access_count", "mentions")
 _BOUNDS = {"confidence": (0.0, 1.0), "importance": (0.0, 1.0), "reward": (-1.0, 1.0)}
 
-_DEFAULTS = {
+_DEFAULTS: dict[str, Any] = {
     f.name: f.default_factory() if callable(f.default_factory) else f.default
     for f in dataclass_fields(Memory)
     if f.name not in ("memory_id", "content")
@@ -171,13 +171,15 @@ def _read_bounded(name: str, value: object) -> float:
     # Other tools count votes here (1 in some, 5 in others): values above the maximum become the maximum.
     if name != "reward" and not low <= value <= high:
         raise RecordError(f"field '{name}' must be between {low:g} and {high:g}, found {value!r}")
-    return max(low, min(high, float(value)))
+    number = max(low, min(high, float(value)))
+    usual: float = _DEFAULTS[name]
+    return usual if number == usual else number  # one number in memory for all records that have it
 
 
 def _read_mapping(name: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise _wrong(name, "an object", value)
-    return value
+    return {intern(key) if type(key) is str else key: held for key, held in value.items()}  # few names, in all records
 
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
