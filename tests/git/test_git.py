@@ -96,6 +96,14 @@ def clone(folder: UserFolder, root: Path, *, driver: bool = True) -> UserFolder:
     return made
 
 
+def lose_memctl(folder: UserFolder, setting: str) -> None:
+    """A driver of a repository names a memctl that is nowhere."""
+    command = run(folder.root, "config", setting).strip()
+    gone = command.replace(str(program()), "/nowhere/memctl").replace("M=memctl", "M=memctl-gone")
+    assert gone != command
+    run(folder.root, "config", setting, gone)
+
+
 def added(folder: UserFolder, text: str, **fields: object) -> Memory:
     with open_store(folder.root.parent, folder.name) as store:
         return store.add(text, **fields).memory  # type: ignore[arg-type]
@@ -242,9 +250,7 @@ def test_a_broken_side_is_never_taken_for_the_other(tmp_path: Path) -> None:
 
 def test_a_driver_that_is_gone_leaves_it_to_git(tmp_path: Path) -> None:
     laptop, desktop, memory = two_machines(tmp_path)
-    name = "merge.memctl.driver"
-    gone = run(laptop.root, "config", name).replace(str(program()), "/nowhere/memctl").replace("M=memctl", "M=memctl-gone")
-    run(laptop.root, "config", name, gone.strip())
+    lose_memctl(laptop, "merge.memctl.driver")
     for folder, text in ((laptop, "Mate"), (desktop, "Chai")):
         edited(folder, memory.memory_id, content=text)
         committed(folder)
@@ -835,9 +841,7 @@ def test_differences_are_shown_where_memctl_is_gone(tmp_path: Path) -> None:
     folder = repository(tmp_path / "store")
     added(folder, "Alice drinks tea")
     committed(folder)
-    name = "diff.memctl.textconv"
-    gone = run(folder.root, "config", name).replace(str(program()), "/nowhere/memctl").replace("M=memctl", "M=memctl-gone")
-    run(folder.root, "config", name, gone.strip())
+    lose_memctl(folder, "diff.memctl.textconv")
     added(folder, "Alice drinks mate")
 
     shown = run(folder.root, "diff")
