@@ -17,10 +17,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
+
+if TYPE_CHECKING:
+    import psycopg
 
 NOBODY = 65534
 """PostgreSQL does not run as root."""
@@ -271,14 +276,24 @@ class Databases:
 
     @contextmanager
     def new(self, template: str = "") -> Iterator[str]:
-        """A new database, by name; it goes at the end."""
+        """A new database, by name; it goes at the end.
+
+        Its files are copied: where nothing is synced, that takes half as long as writing each page to the log.
+        """
         name = f"memctl_test_{os.getpid()}_{next(_NUMBERS)}"
         copied = f" TEMPLATE {template}" if template else ""
-        self.run(f"CREATE DATABASE {name} OWNER {OWNER}{copied}")
+        self._making.execute(f"CREATE DATABASE {name} OWNER {OWNER}{copied} STRATEGY file_copy".encode())
         try:
             yield name
         finally:
-            self.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            self._making.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+
+    @cached_property
+    def _making(self) -> psycopg.Connection:
+        """One connection for all databases that are made and dropped: connecting takes as long as either."""
+        import psycopg
+
+        return psycopg.connect(self.at("postgres"), autocommit=True)
 
 
 _NUMBERS = count()

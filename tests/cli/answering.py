@@ -89,12 +89,12 @@ def _main(address: str, modules: Sequence[str]) -> None:
         if os.fork() == 0:
             listener.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            connection.send(bytes([_answered(connection) & 255]))
+            connection.send(bytes([_answered(connection, str(Path(address).with_name("memctl"))) & 255]))
             os._exit(0)
         connection.close()
 
 
-def _answered(connection: socket.socket) -> int:
+def _answered(connection: socket.socket, command: str) -> int:
     """Be the command that was called; returns its exit code."""
     from memctl.cli.main import run
 
@@ -104,7 +104,7 @@ def _answered(connection: socket.socket) -> int:
     _die_with(connection)
     variables, words = parts[: int(count)], parts[int(count) :]
     _become(folder, dict(zip(variables[::2], variables[1::2], strict=True)), handles)
-    sys.argv = ["memctl", *map(os.fsdecode, words)]
+    sys.argv = [command, *map(os.fsdecode, words)]
     try:
         run()
     except SystemExit as ended:

@@ -36,7 +36,11 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 @pytest.fixture(autouse=True)
 def git_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No configuration of the machine's, no repository around the tests, and always the same author and time zone."""
+    """No configuration of the machine's, no repository around the tests, and always the same author and time zone.
+
+    The drivers and hooks that a test installs call the `memctl` that starts quickly.
+    """
+    monkeypatch.setattr(sys, "argv", [str(program())])
     settings = tmp_path_factory.getbasetemp() / "gitconfig"
     settings.write_text(GIT_STAYS)
     for name in [name for name in os.environ if name.startswith("GIT_")]:
@@ -90,6 +94,14 @@ def clone(folder: UserFolder, root: Path, *, driver: bool = True) -> UserFolder:
     if driver:
         installation.install(made.root)
     return made
+
+
+def lose_memctl(folder: UserFolder, setting: str) -> None:
+    """A driver of a repository names a memctl that is nowhere."""
+    command = run(folder.root, "config", setting).strip()
+    gone = command.replace(str(program()), "/nowhere/memctl").replace("M=memctl", "M=memctl-gone")
+    assert gone != command
+    run(folder.root, "config", setting, gone)
 
 
 def added(folder: UserFolder, text: str, **fields: object) -> Memory:
@@ -238,9 +250,7 @@ def test_a_broken_side_is_never_taken_for_the_other(tmp_path: Path) -> None:
 
 def test_a_driver_that_is_gone_leaves_it_to_git(tmp_path: Path) -> None:
     laptop, desktop, memory = two_machines(tmp_path)
-    name = "merge.memctl.driver"
-    gone = run(laptop.root, "config", name).replace(str(MEMCTL), "/nowhere/memctl").replace("M=memctl", "M=memctl-gone")
-    run(laptop.root, "config", name, gone.strip())
+    lose_memctl(laptop, "merge.memctl.driver")
     for folder, text in ((laptop, "Mate"), (desktop, "Chai")):
         edited(folder, memory.memory_id, content=text)
         committed(folder)
@@ -831,9 +841,7 @@ def test_differences_are_shown_where_memctl_is_gone(tmp_path: Path) -> None:
     folder = repository(tmp_path / "store")
     added(folder, "Alice drinks tea")
     committed(folder)
-    name = "diff.memctl.textconv"
-    gone = run(folder.root, "config", name).replace(str(MEMCTL), "/nowhere/memctl").replace("M=memctl", "M=memctl-gone")
-    run(folder.root, "config", name, gone.strip())
+    lose_memctl(folder, "diff.memctl.textconv")
     added(folder, "Alice drinks mate")
 
     shown = run(folder.root, "diff")
@@ -917,7 +925,7 @@ def test_all_machines_write_the_same_bytes(tmp_path: Path) -> None:
         calls = f"init; import {tmp_path}/in.jsonl; reflect --all".split("; ")
         for call in calls:
             command = f'{umask}; exec "$0" --store {store} --user alice {call}'
-            subprocess.run(["sh", "-c", command, str(MEMCTL)], env=environment, check=False, capture_output=True)
+            subprocess.run(["sh", "-c", command, str(program())], env=environment, check=False, capture_output=True)
         text = (store / "alice" / "memory.json").read_text("utf-8")
         written.append(re.sub(r"mem_\d{8}_[0-9a-f]{12}", "ID", text))
 

@@ -12,6 +12,7 @@ from memctl.judgement.contradiction import clash
 from memctl.judgement.looking import Looking, masks, points
 from memctl.judgement.rewriting import Rewritings, words_of
 from memctl.judgement.sameness import read, same
+from memctl.judgement.wording import Sentence
 
 CASES = Path(__file__).parents[2] / "bench/judgement/cases/dev/contradictions_en.jsonl"
 PAIRS = [(each["a"], each["b"]) for each in map(json.loads, CASES.read_text("utf-8").splitlines())]
@@ -63,16 +64,18 @@ def test_a_claim_is_not_compared_with_itself() -> None:
     assert not Looking(one).may_clash(other)
 
 
-# Of each claim with its partner, and with those of the case before and after.
-CLAIMS = [(claims(a), claims(b)) for a, b in PAIRS]
-TOGETHER = [(one, other) for a, b in CLAIMS for one in a for other in b]
-TOGETHER += [(one, other) for (a, _), (b, _) in pairwise(CLAIMS) for one in a for other in b]
+@pytest.fixture(scope="module")
+def together() -> list[tuple[Sentence, Sentence]]:
+    """Each claim with its partner, and with those of the case before and after."""
+    read_out = [(claims(a), claims(b)) for a, b in PAIRS]
+    partners = [(one, other) for a, b in read_out for one in a for other in b]
+    return partners + [(one, other) for (a, _), (b, _) in pairwise(read_out) for one in a for other in b]
 
 
-def test_where_no_bits_meet_nothing_clashes() -> None:
+def test_where_no_bits_meet_nothing_clashes(together: list[tuple[Sentence, Sentence]]) -> None:
     apart = [
         (one, other)
-        for one, other in TOGETHER
+        for one, other in together
         for (subject, words), (subject_of_other, words_of_other) in [(masks(one), masks(other))]
         if not (subject & words_of_other or subject_of_other & words)
     ]
@@ -81,11 +84,11 @@ def test_where_no_bits_meet_nothing_clashes() -> None:
 
 
 def test_comparing_in_other_words_only_where_it_may_find_something_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch,
+    together: list[tuple[Sentence, Sentence]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick = [clash(one, other) for one, other in TOGETHER]
+    quick = [clash(one, other) for one, other in together]
     monkeypatch.setattr(reworded, "may_be_reworded", lambda one, other: True)
-    assert [clash(one, other) for one, other in TOGETHER] == quick
+    assert [clash(one, other) for one, other in together] == quick
 
 
 def test_sentences_with_a_word_that_has_no_partner_never_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -278,6 +278,8 @@ def test_as_of_another_moment(visitor: Visitor, alice: MemoryStore) -> None:
         assert 'method="post"' not in page, path
         assert "as_of=2025-12-31" in page
     assert "2026-02-10" not in words(visitor.page("/conversations?as_of=2025-12-31"))
+    assert re.search(r"\b\d+ memories were believed then", words(visitor.page("/store?as_of=2025-12-31")))
+    assert "believed then" not in words(visitor.page("/store"))
 
 
 @both
