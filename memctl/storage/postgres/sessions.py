@@ -53,13 +53,10 @@ class PostgresSessions:
         def changed() -> T:
             with self.locked(session_id):
                 present = self.load_if_exists(session_id)
-                aside = present is not None and not (present.own or foreign)
-                before = Session(check_session_id(session_id)) if present is None or aside else present
-                after, value = decide(before)
-                # Not compared as values: to Python 1 and true are equal.
-                if sessions.dump(after) != sessions.dump(before):
-                    if aside:
-                        self._set_aside(session_id)
+                value, after, aside = sessions.decided(session_id, present, decide, foreign=foreign)
+                if aside:
+                    self._set_aside(session_id)
+                if after:
                     self.write(after, now)
                 return value
 
