@@ -40,7 +40,7 @@ def texts(store: MemoryStore) -> list[str]:
     gone = {line.deleted for line in lines(store) if line and line.deleted}
     said = [message.text for message in found if message.message_id not in gone]
     store.sync()
-    assert sorted(json.loads(found.raw)["text"] for found in store.engine.files.index.all_messages()) == sorted(
+    assert sorted(json.loads(found.raw)["text"] for found in store.engine.files.index.messages.all()) == sorted(
         filter(None, said)
     )
     return said

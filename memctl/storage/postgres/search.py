@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
 from memctl.core.models import MESSAGES, Filters
+from memctl.storage.entries import columns
+from memctl.storage.entries.decoding import SAMPLE, mean_size
 from memctl.storage.entries.rows import Row
 from memctl.storage.entries.scoring import MOST_WORDS, SMALL_PART, rarest_words
 from memctl.storage.entries.vectors import packed_question
-from memctl.storage.ports.search import SORTED, Match, Neighbours, Origin, Scored, Vector
+from memctl.storage.ports.search import Match, Neighbours, Origin, Scored, Vector
 from memctl.storage.postgres import nearest, words
 from memctl.storage.postgres import state as states
 from memctl.storage.postgres.conditions import Arguments, Where
@@ -22,11 +23,6 @@ from memctl.storage.postgres.moment import Moment
 from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import SNAPSHOT, Database
 from memctl.storage.postgres.words import Counts
-
-_SAMPLE = 50
-"""Messages by which the size of all is estimated."""
-
-_SORT_COLUMNS = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
 
 
 class PostgresSearch:
@@ -77,7 +73,7 @@ class PostgresSearch:
         argument, way = Arguments(self._db.user), "ASC" if ascending else "DESC"
         passing = f"FROM entries e WHERE e.user_id = $1 AND e.record AND {Where(filters, now).sql(argument)}"
         sql = f"""SELECT e.n {passing}
-        ORDER BY e.{_SORT_COLUMNS[sort]} {way} NULLS {"FIRST" if ascending else "LAST"}, e.memory_id {way}
+        ORDER BY e.{columns.SORTED_BY[sort]} {way} NULLS {"FIRST" if ascending else "LAST"}, e.memory_id {way}
         LIMIT {"ALL" if limit is None else int(limit)} OFFSET {int(offset)}"""
         keys = [key for (key,) in self._db.rows(sql, *argument.values)]
         if limit is None and not offset:
@@ -115,9 +111,7 @@ class PostgresSearch:
     def mean_message_size(self, most: int) -> int:
         if not self.has(MESSAGES):
             return 0
-        sampled = self._rows("e.part = 2", order=f"e.ref LIMIT {_SAMPLE}")
-        contents = [str(json.loads(each.raw)["text"]) for each in sampled]
-        return sum(min(most, len(text.encode("utf-8", "replace"))) for text in contents) // max(1, len(contents))
+        return mean_size(self._rows("e.part = 2", order=f"e.ref LIMIT {SAMPLE}"), most)
 
     # Words
 
