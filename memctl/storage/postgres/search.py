@@ -1,4 +1,4 @@
-"""The port `Search` over the tables: by the rules of a folder's index, so that both give the same answers."""
+"""The port `Search` over the tables. It follows the rules of a folder's index, so that both give the same answers."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class PostgresSearch:
         return self._db.transaction(SNAPSHOT)
 
     def state(self) -> State:
-        """The state of what is searched."""
+        """The state of the index."""
         return self._now().state
 
     def _now(self) -> Moment:
-        """What is known of this moment: within a transaction it lasts until something is written."""
+        """What was read so far; within a transaction, it is valid until something is written."""
         now = (self._db.began, self._db.written)
         if not self._db.in_transaction or self._seen != now:
             fresh = self._db.in_transaction and not self._db.written
@@ -149,7 +149,7 @@ class PostgresSearch:
             return nearest.nearest(self._now(), packed_question(tuple(vector)), self._where(filters, now), limit)
 
     def expect_nearest(self, vector: Vector, pools: Iterable[Filters], now: datetime, limit: int) -> None:
-        """Cosines to this vector are read along with what is found by words."""
+        """Cosines to this vector are read along with matches by words."""
         self._now().expect(packed_question(tuple(vector)))
 
     def cosines(self, vector: Vector, keys: Iterable[int]) -> dict[int, float]:
@@ -161,7 +161,7 @@ class PostgresSearch:
             moment.expect(packed)
             return moment.cosines(keys)
 
-    # What stands beside a match
+    # Around a match
 
     def passing(self, keys: Iterable[int], filters: Filters, now: datetime) -> set[int]:
         with self.snapshot():
@@ -175,7 +175,7 @@ class PostgresSearch:
             return {n for n, passes, *_ in rows if passes}
 
     def neighbours(self, keys: Sequence[int]) -> list[Neighbours]:
-        """The entries right before and after each of these in its session, in the order of writing."""
+        """The entries right before and after each of these in its session."""
         with self.snapshot():
             within = [key for key, origin in self._now().origins(keys).items() if origin.session]
             rows = self._db.rows(_NEIGHBOURS, self._db.user, numbers(within)) if within else []
@@ -195,7 +195,8 @@ class PostgresSearch:
 
 
 def _beside(sign: str, way: str) -> str:
-    """The entry right before or after one in its session. `created` is compared twice: the index serves that alone."""
+    """The entry right before or after one in its session. `created` is compared twice, because the index serves only
+    that comparison."""
     return f"""(SELECT x.n FROM entries x WHERE x.user_id = e.user_id AND x.session_id = e.session_id
         AND x.created {sign}= e.created AND (x.created, x.line, x.ref) {sign} (e.created, e.line, e.ref)
         ORDER BY x.created {way}, x.line {way}, x.ref {way} LIMIT 1)"""

@@ -72,7 +72,7 @@ class PostgresSessions:
         return self._held(session_id)
 
     def _set_aside(self, session_id: str) -> None:
-        """Keep what came from elsewhere under another name, where nothing reads it."""
+        """Move another user's session to a name that nothing reads."""
         self._db.run(
             """INSERT INTO texts (user_id, name, body) SELECT user_id, $3, body FROM sessions
             WHERE user_id = $1 AND session_id = $2 ON CONFLICT (user_id, name) DO UPDATE SET body = excluded.body""",
@@ -102,7 +102,7 @@ class PostgresSessions:
             return there
 
     def clear_temporary(self) -> None:
-        """Nothing is left behind by a transaction that did not end."""
+        """Does nothing: an interrupted transaction leaves nothing behind."""
 
     # Offloaded contents
 

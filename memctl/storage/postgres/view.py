@@ -1,4 +1,4 @@
-"""What a decision sees: one user's memories and texts, as they are in the tables."""
+"""What a decision sees: one user's memories and texts in the tables."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from memctl.storage.postgres.search import PostgresSearch
 from memctl.storage.postgres.transactions import SNAPSHOT, literal
 
 _ORDER = {"fact_key": "e.created, e.memory_id"}
-"""The order of what is looked up by a column; else that in which it came."""
+"""The order of memories that are looked up by a column; by default, the order of indexing."""
 
 
 class Beginning(NamedTuple):
-    """What every change looks at: it is read along with the lock, which saves round trips.
+    """What every change needs to know. It is read along with the lock, which saves round trips.
 
     Args:
-        header: what stands beside the records; `trash`: the names of the texts in the trash.
-        version: number of the last operation; `log_size`: bytes of all in the log.
+        header: the fields outside the records; `trash`: the names of the texts in the trash.
+        version: the number of the last operation; `log_size`: the bytes of the log.
         expires: whether any memory has expired.
-        reflections: whether there are any.
+        reflections: whether there are reflections.
     """
 
     header: bytes | None
@@ -70,13 +70,13 @@ class PostgresView(Records):
     searched: PostgresSearch
     ids: IdMaker
     given: dict[str, str] = field(default_factory=dict)
-    """The last id given out in each second, whatever became of its memory."""
+    """The last id issued in each second, whatever happened to its memory."""
     last: dict[str, str | None] = field(default_factory=dict)
     """The last id of each second that was looked up."""
     new: set[str] = field(default_factory=set)
-    """The ids that this view has given out, which no memory has."""
+    """The ids that this view issued, which no memory has."""
     expected: dict[tuple[str, str], list[bytes]] = field(default_factory=dict)
-    """The records that were looked up ahead, by column and value."""
+    """The records that `expect` looked up, by column and value."""
     begun: Beginning | None = None
 
     @property
@@ -93,7 +93,7 @@ class PostgresView(Records):
         return None if raw is None else document.decode_raw(raw)
 
     def expect(self, memories: Sequence[Memory]) -> None:
-        """Look all of them up at once, in one round trip."""
+        """Look up all of them in one round trip."""
         ids = [m.memory_id for m in memories]
         wanted = {
             "memory_id": ids,
@@ -168,7 +168,7 @@ class PostgresView(Records):
         return free
 
     def _last_of(self, drawn: Iterable[str]) -> tuple[str, Sequence[str]]:
-        """The statement that gives the last id of each second of some ids, with its arguments."""
+        """The statement that returns the last id of each second of some ids, with its arguments."""
         seconds = dict(map(records.same_second, drawn))
         return _LAST_IDS, (self.db.user, texts(seconds), texts(seconds.values()))
 
@@ -253,7 +253,7 @@ class PostgresView(Records):
         )
         return [reflections.parse(row.raw, row.path) for row in rows]
 
-    # What is to be tidied up
+    # Housekeeping
 
     def expired(self, now: datetime) -> list[Memory]:
         if self.begun and not self.begun.expires:
@@ -261,7 +261,7 @@ class PostgresView(Records):
         return self._memories(_EXPIRED.format(now="$2"), now.timestamp(), order="e.expires, e.ref")
 
     def repeated(self) -> set[str]:
-        """None: an id is a key here."""
+        """Always empty: ids are keys."""
         return set()
 
     def misnamed(self) -> list[Row]:
@@ -282,7 +282,7 @@ FROM unnest($2::text[], $3::text[]) w (low, high)"""
 
 
 def _looking_up(column: str) -> str:
-    """The statement that gives the records with some values in a column, each with its value."""
+    """The statement that returns the records with some values in a column, each with its value."""
     if column == "memory_id":
         return RAWS
     return f"""SELECT w.value, (SELECT m.raw FROM memories m WHERE m.user_id = $1 AND m.memory_id = e.ref)
