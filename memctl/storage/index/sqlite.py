@@ -13,7 +13,7 @@ import apsw
 
 from memctl.core.models import DOCUMENTS, Filters
 from memctl.core.text import terms
-from memctl.errors import DamagedError, StorageError
+from memctl.errors import StorageError
 from memctl.storage.entries import columns
 from memctl.storage.entries.decoding import SAMPLE, mean_size
 from memctl.storage.entries.rows import Row
@@ -384,18 +384,12 @@ class SqliteIndex:
     def put_vectors(self, rows: Iterable[tuple[Row, Packed]]) -> None:
         """Store vectors that were computed without a lock; an entry that changed meanwhile stays pending."""
         with db.transaction(self.connection):
-            for entry, vector in rows:
-                sql = "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?"
-                if db.row(self.connection, sql, (entry.key, entry.raw)):
-                    writing.put_vector(self.connection, entry.key, vector)
-                    self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (entry.key,))
+            writing.put_pending(self.connection, rows)
 
     def forget_vectors(self, identity: str) -> None:
         """Delete all vectors and store the identity of the new model: vectors of two models never mix."""
         with db.transaction(self.connection):
-            self.connection.execute("DELETE FROM vectors")
-            self.connection.execute("DELETE FROM sketches")
-            self.connection.execute("UPDATE entries SET embedded = 0")
+            writing.forget_vectors(self.connection)
             self._note("model", identity)
 
     def compact(self) -> int:
@@ -411,9 +405,4 @@ class SqliteIndex:
 
     def check(self) -> str:
         """What SQLite's own check finds wrong; empty if nothing."""
-        try:
-            problems = [problem for (problem,) in db.rows(self.connection, "PRAGMA integrity_check(3)")]
-            self.connection.execute("INSERT INTO full_text (full_text) VALUES ('integrity-check')")
-        except (apsw.Error, DamagedError) as problem:
-            return str(problem)
-        return "" if problems == ["ok"] else "; ".join(map(str, problems))
+        return db.integrity_problems(self.connection)
