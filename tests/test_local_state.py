@@ -26,8 +26,7 @@ from memctl.core.models import LogLine, Memory
 from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
-from memctl.storage.files import atomic, journal, local_state, opening, queue, receipts, replay, signing, watermark
-from memctl.storage.files import sessions as session_files
+from memctl.storage.files import atomic, journal, local_state, opening, receipts, replay, signing, watermark
 from memctl.storage.files.layout import COUNTED, TRASH, path_of
 from memctl.storage.index import database
 
@@ -325,7 +324,7 @@ def older(filled: MemoryStore) -> MemoryStore:
     filled.forget(["m1"], now=NOW)
     filled.sessions.conversation("talk").add("I moved to Turin in May.", now=NOW)
     before = Session("old", {"memory": {"messages": []}})
-    session_files.write(filled.folder, before, NOW)
+    filled.engine.storage.sessions.write(before, NOW)
     _unsigned(filled)
     filled.close()
     return filled
@@ -463,7 +462,9 @@ def stranger(filled: MemoryStore) -> MemoryStore:
     path.write_bytes(signing.unsigned(path.read_bytes()))
     held = json.loads(path.read_bytes())["components"]
     messages = next(state["messages"] for state in held.values() if "messages" in state)
-    queue.put(filled.folder, Queued(f"evt_{NOW:%Y%m%d%H%M%S}_{'0' * 16}", "main", NOW, tuple(messages), own=False))
+    filled.engine.storage.sessions.enqueue(
+        Queued(f"evt_{NOW:%Y%m%d%H%M%S}_{'0' * 16}", "main", NOW, tuple(messages), own=False)
+    )
     return filled
 
 
@@ -785,7 +786,7 @@ def test_a_trash_file_of_before_a_purge_brings_nothing_back(filled: MemoryStore)
 
 
 def test_a_text_that_was_exchanged_is_not_given_to_a_model(filled: MemoryStore) -> None:
-    reference = session_files.offload(filled.folder, "main", "a long output")
+    reference = filled.engine.storage.sessions.offload("main", "a long output")
     assert filled.sessions.read_offloaded(reference) == "a long output"
     place = filled.folder.sessions / "main.d" / f"{reference.rpartition('/')[2]}.txt"
     place.write_text("Obey.")
@@ -794,7 +795,7 @@ def test_a_text_that_was_exchanged_is_not_given_to_a_model(filled: MemoryStore) 
 
 
 def test_texts_of_a_strangers_session_are_kept_with_it(stranger: MemoryStore) -> None:
-    reference = session_files.offload(stranger.folder, "main", "a long output")
+    reference = stranger.engine.storage.sessions.offload("main", "a long output")
     stranger.sessions.conversation("main").add("Hello.", now=NOW)
     stranger.end_session("main", now=NOW)
     assert any("a long output" in path.read_text() for path in stranger.folder.unverified.rglob("*.txt"))

@@ -225,10 +225,6 @@ class AgentMemory:
             self._resumed = True
             self.store.tasks.interrupt_steps(self.session_id, waited_for=self._calls, now=now)
 
-    def _past_limit(self) -> Closed | None:
-        """The outcome of a task that ended by itself, for callers that continue it."""
-        return None if self.store.tasks.get(self.session_id) else self.store.tasks.past_limit(self.session_id)
-
     def on_task_start(self, request: str, **more: Any) -> Task:
         """Start a task; `more` as for `MemoryStore.tasks.start` (goal, plan, target, tags, trigger_type …)."""
         with self._lock:
@@ -241,7 +237,7 @@ class AgentMemory:
         A task with too many steps ends as failed; `closed` of the result says so, also in later calls.
         """
         with self._lock:
-            if ended := self._past_limit():
+            if ended := self.store.tasks.past_limit(self.session_id):
                 return Stepped(ended.task, ended)
             done = self.store.tasks.step(self._masked(description), session_id=self.session_id, **more)
             if done.closed:
@@ -265,7 +261,7 @@ class AgentMemory:
 
     def _closed(self, close: Callable[..., Closed]) -> Closed:
         with self._lock:
-            if ended := self._past_limit():
+            if ended := self.store.tasks.past_limit(self.session_id):
                 return ended
             closed = close(session_id=self.session_id, wait=not self._deferred.has_thread)
         self._deferred.learn_by_model()

@@ -11,7 +11,7 @@ from memctl.core.formats import sessions as form
 from memctl.core.models import Problem
 from memctl.doctor.codes import SESSION
 from memctl.errors import InvalidDataError, MemctlError
-from memctl.storage.files import atomic, opening, queue, sessions, signing
+from memctl.storage.files import atomic, opening, sessions, signing
 from memctl.storage.files.layout import UserFolder
 
 LEFTOVERS = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
@@ -76,7 +76,7 @@ def _misplaced(folder: UserFolder) -> dict[str, str]:
             contents = {file.stem for file in path.glob("*.txt")}
             owners = [one for one in sorted(known) if _references(folder, one) & contents]
             named = any(re.search(_REFERENCE.format(re.escape(name)), _text(folder, one)) for one in known)
-            if not named and not queue.waiting(folder, name):
+            if not named and not sessions.waiting(folder, name):
                 owner_of[name] = owners[0] if len(owners) == 1 else ""
     return owner_of
 

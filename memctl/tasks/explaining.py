@@ -20,6 +20,7 @@ from memctl.tasks.closing import Closing
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
     from memctl.providers.answers import Answer
     from memctl.tasks.episodes import Explanation
+    from memctl.tasks.models import Task
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,19 @@ class Explaining(Closing):
             return Change("task", (after, *(record for record, _ in changed)), texts=edits), after
 
         return Explained(self._engine.apply(decide, now, on_secret=MASK), notes)
+
+    def _explained(self, task: Task) -> tuple[Task, tuple[str, ...]]:
+        """The task with the model's explanation, if it needs one, and notes."""
+        from memctl.tasks import episodes
+        from memctl.tasks.rendering import rendered
+
+        if not episodes.unexplained(task):
+            return task, ()
+        state = rendered(task, self._engine.settings.task_iterations)
+        about = {"state": state, "outcome": task.outcome, "outcome_summary": task.outcome_summary}
+        answer = self._explanation(about)
+        explained = episodes.with_explanation(task, answer.value) if answer.value else task
+        return explained, answer.notes("lessons by rules")
 
     def _explanation(self, about: Mapping[str, Any]) -> Answer[Explanation]:
         """The model's explanation of a task."""

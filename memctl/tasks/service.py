@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from memctl.core import kinds, records, times
+from memctl.core import records, times
 from memctl.core.given import need_texts
 from memctl.core.models import Change, Memory
 from memctl.core.names import check_session_id
@@ -26,6 +26,8 @@ from memctl.tasks.explaining import Explaining
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
     from memctl.tasks.models import Task
+
+T = TypeVar("T")
 
 _NEVER = times.from_value(0)
 
@@ -74,13 +76,9 @@ class Tasks(Explaining):
 
         now = now or times.utc_now()
         request, goal, trigger_summary, target = (
-            guarded(text, self._engine.settings.secrets, "the task", can_insist=False)
-            for text in (request, goal, trigger_summary, target)
+            self._guarded(text, "the task") for text in (request, goal, trigger_summary, target)
         )
-        plan, tags = (
-            guarded(need_texts(texts, "a step or a tag"), self._engine.settings.secrets, "the plan", can_insist=False)
-            for texts in (plan, tags)
-        )
+        plan, tags = (self._guarded(need_texts(texts, "a step or a tag"), "the plan") for texts in (plan, tags))
         self._finish_closed(session_id, now)
         task = rules.start(
             f"task_{now:%Y%m%d}_{secrets.token_hex(6)}", check_session_id(session_id), request, now, goal=goal,
@@ -112,7 +110,7 @@ class Tasks(Explaining):
         """
         from memctl.tasks.state import from_state
 
-        given = guarded(dict(plain(state)), self._engine.settings.secrets, "the task", can_insist=False)
+        given = self._guarded(dict(plain(state)), "the task")
         task = from_state(given)
 
         def begin(session: Session) -> tuple[Session, None]:
@@ -123,6 +121,9 @@ class Tasks(Explaining):
 
         self._sessions.change(check_session_id(task.session_id), begin, now or times.utc_now())
         return task
+
+    def _guarded(self, value: T, what: str) -> T:
+        return guarded(value, self._engine.settings.secrets, what, can_insist=False)
 
     def get(self, session_id: str = MAIN, *, now: datetime | None = None) -> Task | None:
         """The current task of a session; None without one."""
@@ -194,7 +195,7 @@ class Tasks(Explaining):
         now = now or times.utc_now()
         if result is not None and error is not None:
             raise UsageError("a step ends with a result or with an error, not with both")
-        description = guarded(description, self._engine.settings.secrets, "the step", can_insist=False)
+        description = self._guarded(description, "the step")
         secret = held_secrets(plain(args or {}))
         args = redacted(plain(args or {}), secret)
         result_text, error_text = redacted_text(result or "", secret), redacted_text(error or "", secret)
@@ -346,19 +347,6 @@ class Tasks(Explaining):
         later = use_model and not wait and self._engine.has_llm
         return replace(self._archive(explained, now, unexplained(over) if later else ()), notes=notes)
 
-    def _explained(self, task: Task) -> tuple[Task, tuple[str, ...]]:
-        """The task with the model's explanation, if it needs one, and notes."""
-        from memctl.tasks import episodes
-        from memctl.tasks.rendering import rendered
-
-        if not episodes.unexplained(task):
-            return task, ()
-        state = rendered(task, self._engine.settings.task_iterations)
-        about = {"state": state, "outcome": task.outcome, "outcome_summary": task.outcome_summary}
-        answer = self._explanation(about)
-        explained = episodes.with_explanation(task, answer.value) if answer.value else task
-        return explained, answer.notes("lessons by rules")
-
     def end(
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
     ) -> None:
@@ -374,18 +362,10 @@ class Tasks(Explaining):
 
     def past_limit(self, session_id: str = MAIN) -> Closed | None:
         """The session's last task, if it ended at its step limit and no other has started since."""
-        from memctl.tasks import models, rules
+        from memctl.tasks import ended
 
         episode = None if self.get(session_id) else self._episode_if_any("", session_id)
-        if episode is None or episode.metadata.get("ended_by") != rules.STEP_LIMIT:
-            return None
-        about = {name: str(episode.metadata.get(name) or "") for name in ("task_description", "outcome_summary")}
-        task = models.Task(
-            episode.external_id, session_id, about["task_description"], about["task_description"], status=models.FAILED,
-            outcome=models.FAILURE, outcome_summary=about["outcome_summary"], ended_by=rules.STEP_LIMIT,
-            completed_at=episode.occurred_at,
-        )  # fmt: skip
-        return Closed(task, episode, notes=(rules.already_ended(task),))
+        return ended.at_step_limit(episode, session_id) if episode else None
 
     # Feedback
 
@@ -413,16 +393,13 @@ class Tasks(Explaining):
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:
         """The episode of feedback; its source is the task's own episode, if that exists."""
-        from memctl.tasks.episodes import feedback_episode
+        from memctl.tasks import ended, episodes
 
         task = self.get(session_id, now=now)
         if task and task_id in ("", task.id):
-            return feedback_episode(task.id, task.original_request, text, task.session_id, {"target": task.target})
-        episode = self._episode_of(task_id, session_id)
-        about = episode.metadata
-        description = str(about.get("task_description", episode.content))
-        made = feedback_episode(episode.external_id, description, text, episode.session_id, about)
-        return replace(made, sources=(episode.memory_id,))
+            about = {"target": task.target}
+            return episodes.feedback_episode(task.id, task.original_request, text, task.session_id, about)
+        return ended.feedback_on(self._episode_of(task_id, session_id), text)
 
     def _episode_of(self, task_id: str, session_id: str) -> Memory:
         """The episode of a task, or of the session's last task.
@@ -436,11 +413,7 @@ class Tasks(Explaining):
         raise NotFoundError(problem, hint="`memctl task list` lists open tasks; --task can also name an ended one.")
 
     def _episode_if_any(self, task_id: str, session_id: str) -> Memory | None:
+        from memctl.tasks import ended
+
         self._engine.refresh()
-        episodes = [
-            memory
-            for memory in self._engine.view().all()
-            if memory.kind == kinds.EPISODE and memory.external_id.startswith("task_")
-            and (memory.external_id.startswith(task_id) if task_id else memory.session_id == session_id)
-        ]  # fmt: skip
-        return episodes[-1] if episodes else None
+        return ended.newest_episode(self._engine.view().all(), task_id, session_id)

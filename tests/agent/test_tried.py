@@ -234,7 +234,7 @@ def test_the_answer_that_says_what_was_forgotten_is_not_recalled(store: MemorySt
     with agent(store, "a") as memory:
         say(memory, "I collect rare stamps from Peru.")
         memory.on_session_end()
-    (said,) = [entry.ref for entry in store.engine.files.index.all_messages() if b"stamps" in entry.raw]
+    (said,) = [entry.ref for entry in store.engine.files.index.messages.all() if b"stamps" in entry.raw]
     asked = {"text": "I collect rare stamps from Peru"} if by == "text" else {"ids": [said]}
     with agent(store, "b") as memory:
         memory.on_user_message("Please forget about that hobby of mine. And what is the capital of Peru?")

@@ -15,8 +15,8 @@ from memctl.core import kept
 from memctl.core.formats import transcript_lines
 from memctl.core.messages import Message
 from memctl.core.session import EVICTED, Queued, Session
-from memctl.storage.files import queue, transcripts
 from memctl.storage.files import sessions as files
+from memctl.storage.files import transcripts
 
 NOW = datetime(2026, 11, 3, 9, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -40,7 +40,7 @@ def texts(store: MemoryStore) -> list[str]:
     gone = {line.deleted for line in lines(store) if line and line.deleted}
     said = [message.text for message in found if message.message_id not in gone]
     store.sync()
-    assert sorted(json.loads(found.raw)["text"] for found in store.engine.files.index.all_messages()) == sorted(
+    assert sorted(json.loads(found.raw)["text"] for found in store.engine.files.index.messages.all()) == sorted(
         filter(None, said)
     )
     return said
@@ -53,14 +53,14 @@ def message(role: str, text: str, at: datetime | None = NOW, **more: Any) -> dic
 
 def earlier_session(store: MemoryStore, name: str, *states: Mapping[str, Any]) -> None:
     """A session as versions without transcripts wrote it."""
-    files.write(store.folder, Session(name, {"Memory": {"messages": list(states)}}), NOW)
+    store.engine.storage.sessions.write(Session(name, {"Memory": {"messages": list(states)}}), NOW)
 
 
 def test_a_session_of_an_earlier_version_goes_on(store: MemoryStore) -> None:
     """What waits in the queue came first; all of it is one run."""
     waiting = tuple(message(role, text, id=f"msg_{text[:2]}") for role, text in (("user", "q1"), ("assistant", "q2")))
-    name = queue.id_of(store.folder, "main", ["msg_q1"], NOW)
-    queue.put(store.folder, Queued(name, "main", NOW, waiting, EVICTED, kept=False))
+    name = store.engine.storage.sessions.queue_id("main", ["msg_q1"], NOW)
+    store.engine.storage.sessions.enqueue(Queued(name, "main", NOW, waiting, EVICTED, kept=False))
     earlier_session(
         store, "main", message("user", "w1", id="msg_w1"), message("assistant", "w2"), message("user", "w2")
     )
@@ -88,8 +88,8 @@ def test_a_session_of_an_earlier_version_that_nobody_goes_on_with(store: MemoryS
 
 def test_what_waits_of_an_ended_session_of_an_earlier_version(store: MemoryStore) -> None:
     states = (message("user", "I live in Ulm."), message("assistant", "I see."))
-    name = queue.id_of(store.folder, "main", ["a"], NOW)
-    queue.put(store.folder, Queued(name, "main", NOW, states, "ended", kept=False))
+    name = store.engine.storage.sessions.queue_id("main", ["a"], NOW)
+    store.engine.storage.sessions.enqueue(Queued(name, "main", NOW, states, "ended", kept=False))
     store.maintain(now=LATER)
     assert texts(store) == ["I live in Ulm.", "I see."]
 
@@ -128,7 +128,7 @@ def test_a_crash_at_the_first_message(store: MemoryStore) -> None:
     conversation = store.sessions.conversation()
     conversation.add("One.", now=NOW)
     session = store.sessions.get("main")
-    files.write(store.folder, session.with_component("Memory", None), NOW)
+    store.engine.storage.sessions.write(session.with_component("Memory", None), NOW)
     conversation.add("One.", now=LATER)
     assert texts(store) == ["One."]
 

@@ -319,7 +319,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
         examine(store)
         store.history.differences()
         assert file.read_bytes() == before, "these only look"
-        ids = [json.loads(found.raw)["id"] for found in store.engine.files.index.all_messages()]
+        ids = [json.loads(found.raw)["id"] for found in store.engine.files.index.messages.all()]
         for act in (
             lambda: store.sessions.conversation().add("Another one.", now=NOW),
             lambda: store.conversations.delete(ids[:1], now=NOW),

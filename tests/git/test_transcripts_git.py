@@ -38,7 +38,7 @@ def say(store: MemoryStore, *texts: str, session: str = "main", now: datetime = 
 def texts(store: MemoryStore) -> list[str]:
     """The texts of all messages, in the order of the index."""
     store.sync()
-    return [json.loads(found.raw)["text"] for found in store.engine.files.index.all_messages()]
+    return [json.loads(found.raw)["text"] for found in store.engine.files.index.messages.all()]
 
 
 def committed(folder: UserFolder) -> str:

@@ -22,7 +22,7 @@ from memctl.core.models import Change, TextEdit
 from memctl.core.session import Queued
 from memctl.errors import ConflictError, NotFoundError
 from memctl.purge.phrases import Phrases
-from memctl.storage.files import journal, queue, receipts, sessions
+from memctl.storage.files import journal, receipts
 from memctl.storage.files.layout import UserFolder
 
 Opener = Callable[..., MemoryStore]
@@ -388,8 +388,8 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         receipts.write(folder, f"{word} {all_ids}", [name], [name], NOW)
         session = f"s{number}"
         store.sessions.conversation(session).add(content, now=NOW)
-        offloaded = sessions.offload(folder, session, f"{content}. " * 3)
-        waiting = queued[name] = queue.id_of(folder, session, [name], NOW)
+        offloaded = store.engine.storage.sessions.offload(session, f"{content}. " * 3)
+        waiting = queued[name] = store.engine.storage.sessions.queue_id(session, [name], NOW)
         world.files[name] += [
             f"sessions/{session}.json",
             f"sessions/{session}.d/{offloaded.partition('/')[2]}.txt",
@@ -404,7 +404,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
     for number, name in enumerate(ids):  # a session that begins learns from what waits
         session, content = f"s{number}", str(records[number]["content"])
         waiting = queued[name]
-        queue.put(folder, Queued(waiting, session, NOW, ({"role": "USER", "content": content},)))
+        store.engine.storage.sessions.enqueue(Queued(waiting, session, NOW, ({"role": "USER", "content": content},)))
     shared = folder.displaced / "hand-edit-99-memory.json"
     shared.write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")
     write_by_hand(folder.knowledge / "ids.md", f"# {all_ids}\n")

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import open_store
+from memctl.core.formats import sessions as form
 from memctl.core.messages import Message
 from memctl.core.session import Queued, Session
 from memctl.errors import (
@@ -32,7 +33,6 @@ from memctl.errors import (
     UsageError,
 )
 from memctl.sessions.state import messages_of, task_of
-from memctl.storage.files import queue
 from memctl.storage.files import sessions as files
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -125,7 +125,7 @@ JSON = st.recursive(
 def test_any_state_of_any_component_survives(components, extra):
     kept = {name: value for name, value in extra.items() if name not in ("sessionId", "components", "timestamp")}
     before = Session("s", components, "2026-01-01T00:00:00Z", kept)
-    after = files.parse(files.dump(before), "s", "sessions/s.json")
+    after = form.parse(form.dump(before), "s", "sessions/s.json")
     assert (after.components, after.extra, after.timestamp) == (components, kept, before.timestamp)
 
 
@@ -815,7 +815,7 @@ def test_a_purge_scrubs_sessions_offloads_and_the_queue(store):
     conversation.add(secret, now=NOW)
     conversation.add("Noted.", "assistant", now=NOW)
     memory = store.add(secret, session_id="main", now=NOW).memory
-    files.offload(store.folder, "main", f"log: {secret}" * 100)
+    store.engine.storage.sessions.offload("main", f"log: {secret}" * 100)
     other = store.sessions.conversation("other")
     other.add(f"mentions {memory.memory_id}", now=NOW)
     talk(store, "harmless")
@@ -900,7 +900,7 @@ def test_reading_changes_nothing(store):
 def test_the_example_of_the_file_format_is_a_session():
     page = (Path(__file__).parents[2] / "docs" / "file-format.md").read_text("utf-8")
     shown = page.partition("### sessions/ID.json")[2].partition("```json\n")[2].partition("```")[0]
-    session = files.parse(shown.encode(), "main", "sessions/main.json")
+    session = form.parse(shown.encode(), "main", "sessions/main.json")
     question, call, answer = messages_of(session)
     assert (question.role, question.text) == ("user", "What is the weather in Bristol?")
     assert (call.calls[0].name, answer.results[0].output) == ("get_weather", "Rain")
@@ -920,10 +920,10 @@ def test_batches_of_one_second_are_learned_in_order(store, said):
     texts = [said.format(n) for n in range(30)]
     for n, text in enumerate(texts):
         name = "ba"[n % 2]
-        queue_id = queue.id_of(store.folder, name, [f"m{n}"], NOW)
-        queue.put(store.folder, Queued(queue_id, name, NOW, ({"role": "USER", "content": text},)))
+        queue_id = store.engine.storage.sessions.queue_id(name, [f"m{n}"], NOW)
+        store.engine.storage.sessions.enqueue(Queued(queue_id, name, NOW, ({"role": "USER", "content": text},)))
     waiting = store.sessions.waiting()
-    queued_texts = [queue.read(store.folder, *one).messages[0]["content"] for one in waiting]
+    queued_texts = [store.engine.storage.sessions.queued(*one).messages[0]["content"] for one in waiting]
     assert queued_texts == texts
     assert [one.queue_id for one in store.sessions.learn_pending(now=NOW)] == [name for _, name in waiting]
 
@@ -932,7 +932,9 @@ def test_the_order_of_what_waits_survives_more_than_it_counts(store, monkeypatch
     monkeypatch.setattr("memctl.core.formats.queue.MOST_IN_A_SECOND", 2)
     names = []
     for n in range(5):
-        names.append(queue.id_of(store.folder, "main", [f"m{n}"], NOW))
-        queue.put(store.folder, Queued(names[-1], "main", NOW, ({"role": "USER", "content": f"text {n}"},)))
+        names.append(store.engine.storage.sessions.queue_id("main", [f"m{n}"], NOW))
+        store.engine.storage.sessions.enqueue(
+            Queued(names[-1], "main", NOW, ({"role": "USER", "content": f"text {n}"},))
+        )
     assert len(set(names)) == 5
     assert [name for _, name in store.sessions.waiting()][:2] == names[:2]

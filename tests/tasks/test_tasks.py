@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memctl import open_store
 from memctl.agent.memory import AgentMemory
+from memctl.core.session import Session
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.sessions.state import with_task
 from memctl.tasks import episodes as task_episodes
@@ -645,9 +646,7 @@ def test_no_model_is_asked_where_people_have_said_it(store):
 
 
 def test_a_broken_task_is_told_of_and_stops_nothing_else(store):
-    from memctl.storage.files import sessions as files
-
-    files.write(store.folder, files.Session("main", {"task": {"id": "x"}}), NOW)
+    store.engine.storage.sessions.write(Session("main", {"task": {"id": "x"}}), NOW)
     with pytest.raises(InvalidDataError):
         store.tasks.get()
     assert store.sessions.all()[0].problem

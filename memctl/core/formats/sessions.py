@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from memctl.core.formats import codec
 from memctl.core.formats.strict_json import DECODER
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
 from memctl.errors import InvalidDataError, NotFoundError, UsageError
+
+T = TypeVar("T")
 
 LARGEST = 64 * 1024 * 1024
 
@@ -72,6 +74,25 @@ def dump(session: Session) -> bytes:
     """
     fields = {"sessionId": session.session_id, "components": dict(session.components), "timestamp": session.timestamp}
     return encoded({**fields, **session.extra}, f"session {session.session_id}")
+
+
+def decided(
+    session_id: str, present: Session | None, decide: Callable[[Session], tuple[Session, T]], *, foreign: bool
+) -> tuple[T, Session | None, bool]:
+    """What a decision makes of a session; one that is not stored begins empty.
+
+    Args:
+        foreign: decide on another user's session too; otherwise that is to be moved aside, and a new one begins.
+
+    Returns:
+        the value of the decision; the session to write, None if it is unchanged; whether to move the present one aside
+        first.
+    """
+    aside = present is not None and not (present.own or foreign)
+    before = Session(check_session_id(session_id)) if present is None or aside else present
+    after, value = decide(before)
+    # not compared as values: in Python, 1 equals True
+    return (value, None, False) if dump(after) == dump(before) else (value, after, aside)
 
 
 def encoded(value: Mapping[str, Any], what: str) -> bytes:

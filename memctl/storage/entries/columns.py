@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from memctl.core import mentions
+from memctl.core import kinds, mentions
 from memctl.core.formats.document import FILE_NAME
 from memctl.core.models import ARCHIVED, LAYER_MESSAGE, SUPERSEDED, Memory
 from memctl.storage.entries import cues
 from memctl.storage.entries.rows import Entry
+from memctl.storage.ports.search import SORTED
 
 NAMES = (
     "path, ref, hash, raw, line, layer, category, kind, status, memory_id, text_hash, created, happened, "
@@ -21,6 +22,12 @@ NAMES = (
 
 COUNTED = {"categories": "category", "kinds": "kind", "sources": "source", "sessions": "session"}
 """The fields of `Counts` that are counted by a column."""
+
+SORTED_BY = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
+"""The column of each order."""
+
+NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
+"""Kinds that are not in a profile, as SQL."""
 
 BEGINNING = -1e12
 """The time of a record without a date, which is first in time order."""

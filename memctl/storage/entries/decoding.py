@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memctl.core import kinds
 from memctl.core.formats import document, knowledge, reflections, transcript_lines
@@ -19,8 +21,14 @@ from memctl.core.models import (
 )
 from memctl.core.times import from_value
 
+if TYPE_CHECKING:
+    from memctl.storage.entries.rows import Row
+
 PASSAGE_MARK = "#"
 """Between a message's id and the number of its passage."""
+
+SAMPLE = 50
+"""Messages by which the mean size of all is estimated."""
 
 
 def part_of(path: str) -> str:
@@ -96,6 +104,12 @@ def message(raw: bytes) -> Memory:
         session_id=fields.get("run", ""),
         metadata={**metadata, "speaker": fields["name"]} if fields.get("name") else metadata,
     )
+
+
+def mean_size(messages: Sequence[Row], most: int) -> int:
+    """The mean size in bytes of the texts of messages or their passages, each counted up to `most`; 0 for none."""
+    texts = [str(json.loads(row.raw)["text"]) for row in messages]
+    return sum(min(most, len(text.encode("utf-8", "replace"))) for text in texts) // max(1, len(texts))
 
 
 def _time_or_none(value: object) -> datetime | None:

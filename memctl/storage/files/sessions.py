@@ -1,27 +1,19 @@
-"""Sessions on disk: one JSON file each, and offloaded texts.
-
-A change reads, decides and writes under the session's lock, so two processes lose nothing of each other's. A state that
-was loaded earlier is saved only if the file has not changed since. Messages that leave a session go to `queue`.
-"""
+"""The files below `sessions/`, and their locks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeVar
 
-from memctl.core import times
-from memctl.core.formats.sessions import dump, is_id, not_found, offloaded_text, parse, parts_of, reference
+from memctl.core.formats.queue import is_queue_id
+from memctl.core.formats.sessions import is_id, parse
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
-from memctl.storage.files import atomic, local_state, lock, opening
+from memctl.storage.files import atomic, lock, opening
 from memctl.storage.files.layout import UserFolder
-
-T = TypeVar("T")
 
 STRIPES = 16
 """Number of lock files for all sessions: one for each session would leave a file for every session that ever was."""
@@ -65,72 +57,6 @@ def kind(session_id: str) -> str:
     return f"sessions/{check_session_id(session_id)}.json"
 
 
-def load(folder: UserFolder, session_id: str) -> Session:
-    """A session.
-
-    Raises:
-        NotFoundError: it has no file; similar ids are suggested.
-        InvalidDataError: as `load_if_exists`.
-    """
-    if session := load_if_exists(folder, session_id):
-        return session
-    raise not_found(session_id, ids(folder))
-
-
-def change(
-    folder: UserFolder,
-    session_id: str,
-    decide: Callable[[Session], tuple[Session, T]],
-    now: datetime,
-    *,
-    timeout: float,
-    foreign: bool = False,
-) -> tuple[T, bool]:
-    """Read, decide and write under the session's lock; a session without a file begins empty.
-
-    Args:
-        foreign: also change a session that another user wrote, which keeps its owner; otherwise that is moved to
-            `unverified/` unread.
-
-    Returns:
-        the value of the decision, and whether another user's session was moved.
-
-    Raises:
-        LockedError, StorageError, InvalidDataError: nothing was changed.
-    """
-    with locked(folder, session_id, timeout=timeout):
-        present = load_if_exists(folder, session_id)
-        aside = present is not None and not (present.own or foreign)
-        before = Session(check_session_id(session_id)) if present is None or aside else present
-        after, value = decide(before)
-        # not compared as values: in Python, 1 equals True
-        if dump(after) == dump(before):
-            return value, False
-        if aside:
-            local_state.set_session_aside(folder, path_of(folder, session_id))
-        write(folder, after, now)
-        return value, aside
-
-
-def write(folder: UserFolder, session: Session, now: datetime) -> Session:
-    """Write a session's file; call it with the lock held. A session of another user stays theirs."""
-    stamped = replace(session, timestamp=times.to_text(now))
-    data = dump(stamped)
-    if session.own:
-        data = folder.signer.signed(kind(session.session_id), data)
-    atomic.replace(path_of(folder, session.session_id), data, root=folder.root)
-    return replace(stamped, stored=True)
-
-
-def delete(folder: UserFolder, session_id: str) -> bool:
-    """Delete a session's file and offloaded texts; call it with the lock held. False if there was nothing."""
-    path = path_of(folder, session_id)
-    there = path.is_file()
-    atomic.remove(path)
-    clear_offloaded(folder, session_id)
-    return there
-
-
 @contextmanager
 def locked(folder: UserFolder, session_id: str, *, timeout: float) -> Iterator[None]:
     """Hold the lock of a session. Its holder must not wait for the user's lock: a purge takes the two in the other
@@ -157,59 +83,7 @@ def _stripe(folder: UserFolder, number: int) -> Path:
     return folder.session_locks / f"sessions-{number:02d}"
 
 
-# Offloaded texts
-
-
-def offload(folder: UserFolder, session_id: str, text: str) -> str:
-    """Offload a text durably; returns its reference."""
-    ref = reference(check_session_id(session_id), text)
-    atomic.replace(_offloaded(folder, ref), text.encode("utf-8", "surrogatepass"))
-    return ref
-
-
-def read_offloaded(folder: UserFolder, ref: str) -> str:
-    """An offloaded text.
-
-    Raises:
-        NotFoundError: it was deleted with its session, or never existed.
-        InvalidDataError: the file has another content than was offloaded.
-        UsageError: the reference is malformed.
-    """
-    data = opening.read(_offloaded(folder, ref))
-    return offloaded_text(ref, data)
-
-
-def offloaded(folder: UserFolder, session_id: str) -> list[str]:
-    """The references of all texts offloaded from a session."""
-    place = _offload_folder(folder, session_id)
-    paths = sorted(place.glob("*.txt")) if place.is_dir() else []
-    return [f"{session_id}/{path.stem}" for path in paths]
-
-
-def clear_offloaded(folder: UserFolder, session_id: str) -> None:
-    """Delete the texts offloaded from a session."""
-    for ref in offloaded(folder, session_id):
-        atomic.remove(folder.resolve(_offload_name(ref)))
-    place = _offload_folder(folder, session_id)
-    if place.is_dir() and not any(place.iterdir()):
-        place.rmdir()
-
-
-def _offload_folder(folder: UserFolder, session_id: str) -> Path:
-    return folder.resolve(f"sessions/{check_session_id(session_id)}.d")
-
-
-def _offloaded(folder: UserFolder, ref: str) -> Path:
-    parts_of(ref)
-    return folder.resolve(_offload_name(ref))
-
-
-def _offload_name(ref: str) -> str:
-    session_id, _, name = ref.partition("/")
-    return f"sessions/{session_id}.d/{name}.txt"
-
-
-# Purging and cleaning up
+# Files below `sessions/`
 
 
 def owner(path: str) -> str:
@@ -222,6 +96,14 @@ def owner(path: str) -> str:
     return parts[1].removesuffix(".d") if len(parts) == 3 and parts[1].endswith(".d") else ""
 
 
+def waiting(folder: UserFolder, session_id: str = "") -> list[tuple[str, str]]:
+    """The session and queue id of what is queued, oldest first; for one session or all."""
+    paths = folder.pending.glob("*.json") if folder.pending.is_dir() else ()
+    parts = [path.name.removesuffix(".json").rpartition(".") for path in paths]
+    known = [(owner, name) for owner, _, name in parts if is_queue_id(name) and is_id(owner)]
+    return sorted((pair for pair in known if session_id in ("", pair[0])), key=lambda pair: (pair[1], pair[0]))
+
+
 def all_files(folder: UserFolder) -> list[Path]:
     """Every file below `sessions/`."""
     return sorted(path for path in folder.sessions.rglob("*") if path.is_file()) if folder.sessions.is_dir() else []
@@ -231,14 +113,3 @@ def temporary_files(folder: UserFolder) -> list[Path]:
     """Temporary files of interrupted writes."""
     paths = (path for path in all_files(folder) if not path.is_symlink())
     return [path for path in paths if path.name.startswith(atomic.TEMPORARY_PREFIX)]
-
-
-def clear_temporary(folder: UserFolder, *, timeout: float) -> int:
-    """Delete temporary files of processes that died; returns how many."""
-    if not temporary_files(folder):
-        return 0
-    with all_locked(folder, timeout=timeout):
-        paths = temporary_files(folder)
-        for path in paths:
-            atomic.remove(path)
-    return len(paths)

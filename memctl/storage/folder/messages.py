@@ -83,7 +83,7 @@ class FolderMessages:
 
     def previews(self) -> Iterator[Memory]:
         self._storage.refresh()
-        return (row.memory for row in self._storage.index.all_messages())
+        return (row.memory for row in self._storage.index.messages.all())
 
     def preview(self, message_id: str) -> Memory | None:
         rows = self._storage.index.message(message_id)
@@ -99,18 +99,18 @@ class FolderMessages:
 
     def run(self, run: str) -> list[KeptMessage]:
         self._storage.refresh()
-        lines = {(row.path, row.line): row for row in self._storage.index.run_of(run)}
+        lines = {(row.path, row.line): row for row in self._storage.index.messages.of_run(run)}
         return [message for message in map(self._read, lines.values()) if message]
 
     def beginnings(self, runs: Sequence[str]) -> Mapping[str, str]:
-        return {run: row.memory.content for run in runs for row in self._storage.index.run_of(run, 1)}
+        return {run: row.memory.content for run in runs for row in self._storage.index.messages.of_run(run, 1)}
 
     def newest(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
         self._catch_up()
         if window and not self._storage.index.message(window[-1]):
             return []
         ids: dict[str, None] = {}
-        for row in self._storage.index.run_of(run, 50 * most, newest=True):
+        for row in self._storage.index.messages.of_run(run, 50 * most, newest=True):
             message_id = row.memory.memory_id
             if message_id in window or len(ids) == most:
                 break
@@ -130,7 +130,7 @@ class FolderMessages:
         self._storage.refresh()
         return [
             Run(run, of, _moment(first), _moment(last), count, size)
-            for run, of, first, last, count, size in self._storage.index.runs(session)
+            for run, of, first, last, count, size in self._storage.index.messages.runs(session)
         ]
 
     def place(self, message_id: str) -> Place | None:
@@ -159,7 +159,7 @@ class FolderMessages:
         return [message for message in messages if message and message.message_id in message_ids]
 
     def starting(self, beginning: str) -> list[str]:
-        rows = self._storage.index.messages_starting(beginning)
+        rows = self._storage.index.messages.starting(beginning)
         return [*dict.fromkeys(each.memory.memory_id for each in rows)]
 
     def size(self) -> int:

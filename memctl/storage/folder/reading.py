@@ -82,7 +82,7 @@ def transcript_update(
         tail: the end of the file, at least as long as the lines; its digest identifies the file later.
     """
     entries, gone, broken = _message_entries(folder, new, now.size - len(new), now.path)
-    removed = [ref for message_id in gone for ref in index.refs_of_message(now.path, message_id)]
+    removed = [ref for message_id in gone for ref in index.messages.refs(now.path, message_id)]
     digest = transcripts.tail_digest(tail) if new.endswith(b"\n") else ""  # an unfinished line is read again
     state = replace(now, hash=digest, problem=now.problem or _unreadable_lines(broken))
     return FileUpdate(now.path, before, state, entries, removed)

@@ -124,7 +124,7 @@ def _take_over_log(folder: UserFolder, index: SqliteIndex, embedder: Embedder | 
     """
     base = index.files().get(document.FILE_NAME)
     try:
-        update = _logged_update(index, base, journal.since(folder, index.logged()))
+        update = _logged_update(index, base, journal.since(folder, index.meta("logged")))
     except (InvalidDataError, StorageError):
         return False
     if not (update.entries or update.removed):

@@ -251,6 +251,16 @@ def value(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) 
     return first[0] if first else None
 
 
+def integrity_problems(connection: apsw.Connection) -> str:
+    """What SQLite's own check finds wrong; empty if nothing."""
+    try:
+        problems = [problem for (problem,) in rows(connection, "PRAGMA integrity_check(3)")]
+        connection.execute("INSERT INTO full_text (full_text) VALUES ('integrity-check')")
+    except (apsw.Error, DamagedError) as problem:
+        return str(problem)
+    return "" if problems == ["ok"] else "; ".join(map(str, problems))
+
+
 def leave_log(connection: apsw.Connection) -> None:
     """Keep the log when the connection is closed: a log with this name may belong to a new file by then."""
     yes = ctypes.c_int(1)

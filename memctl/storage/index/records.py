@@ -32,9 +32,6 @@ LARGE = 20_000
 
 # A `+` before a column keeps SQLite from choosing its index: nearly every entry is in memory.json.
 
-_NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
-"""Kinds that are not in a profile, as SQL."""
-
 
 @contextmanager
 def _reading_once(connection: db.Connection) -> Iterator[None]:
@@ -110,7 +107,7 @@ class Records:
 
     def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
         return self._memories(
-            f"""kind NOT IN ({_NO_PROFILE}) AND status = 'active' AND confidence >= ?
+            f"""kind NOT IN ({columns.NO_PROFILE}) AND status = 'active' AND confidence >= ?
             AND +path = 'memory.json' AND (expires IS NULL OR expires > ?)
             AND (ends IS NULL OR ends > ?)""",
             *(least_confidence, now.timestamp(), now.timestamp(), limit),

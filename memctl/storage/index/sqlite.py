@@ -11,25 +11,25 @@ from typing import Any
 
 import apsw
 
-from memctl.core.models import DOCUMENTS, MESSAGES, Filters
+from memctl.core.models import DOCUMENTS, Filters
 from memctl.core.text import terms
-from memctl.errors import DamagedError, StorageError
-from memctl.storage.entries.decoding import PASSAGE_MARK
+from memctl.errors import StorageError
+from memctl.storage.entries import columns
+from memctl.storage.entries.decoding import SAMPLE, mean_size
 from memctl.storage.entries.rows import Row
 from memctl.storage.entries.scoring import MOST_WORDS, SMALL_PART, rarest_words, sketches_for
 from memctl.storage.entries.vectors import Packed, packed_question
 from memctl.storage.index import conditions, renewing, search, writing
 from memctl.storage.index import database as db
 from memctl.storage.index.frequencies import Frequencies, selection
+from memctl.storage.index.messages import Messages
 from memctl.storage.index.records import Records
 from memctl.storage.index.rows import FILE_COLUMNS, FileState, FileUpdate
 from memctl.storage.index.scanning import Scanner
-from memctl.storage.ports.search import SORTED, Match, Neighbours, Origin, Scored, Vector
+from memctl.storage.ports.search import Match, Neighbours, Origin, Scored, Vector
 
 LARGE = 20_000
 """The number of entries from which a second thread pays off."""
-
-_SAMPLE, _MOST_STARTING = 50, 500
 
 
 class SqliteIndex:
@@ -169,10 +169,6 @@ class SqliteIndex:
         except ValueError as problem:
             raise self.connection.found_damaged(problem) from None
 
-    def logged(self) -> str:
-        """The newest operation of the log that the index is known to include; empty if unknown."""
-        return self.meta("logged")
-
     def files(self) -> dict[str, FileState]:
         """Each file as it was when last read."""
         result = db.rows(self.connection, f"SELECT {FILE_COLUMNS} FROM files")
@@ -191,7 +187,12 @@ class SqliteIndex:
         """The records of `memory.json`, to look them up."""
         return Records(self)
 
-    # Passages of documents
+    @property
+    def messages(self) -> Messages:
+        """The messages of transcripts, to look them up."""
+        return Messages(self)
+
+    # Parts of an answer
 
     def has(self, part: str) -> bool:
         """Whether a part of an answer (`models.PARTS`) has entries."""
@@ -234,7 +235,7 @@ class SqliteIndex:
         condition, way = conditions.where(filters, now), "ASC" if ascending else "DESC"
         # This index has most columns of a filter, so that no row is read.
         passing = f"FROM entries e INDEXED BY entries_created WHERE e.path = 'memory.json' AND {condition.condition}"
-        sql = f"""SELECT rowid {passing} ORDER BY e.{_SORT_COLUMNS[sort]} {way}, e.memory_id {way}
+        sql = f"""SELECT rowid {passing} ORDER BY e.{columns.SORTED_BY[sort]} {way}, e.memory_id {way}
         LIMIT {-1 if limit is None else int(limit)} OFFSET {int(offset)}"""
         keys = [key for (key,) in db.rows(self.connection, sql, condition.arguments)]
         if limit is None and not offset:
@@ -249,8 +250,6 @@ class SqliteIndex:
         )
         return rows[0] if rows else None
 
-    # Messages
-
     def message(self, message_id: str) -> list[Row]:
         """A message's entries: itself, or its passages in order; none if it is unknown."""
         order, passages = "path, line, rowid", (f"{message_id}#", f"{message_id}$")
@@ -262,44 +261,7 @@ class SqliteIndex:
     def mean_message_size(self, most: int) -> int:
         """The mean size in bytes of the texts of some messages or their passages (those with the lowest ids, which are
         random); 0 without messages."""
-        sampled = search.entries(self.connection, "layer = 'MSG'", _SAMPLE, order="ref LIMIT ?")
-        texts = [str(json.loads(each.raw)["text"]) for each in sampled]
-        return sum(min(most, len(text.encode("utf-8", "replace"))) for text in texts) // max(1, len(texts))
-
-    def refs_of_message(self, path: str, message_id: str) -> list[str]:
-        """The refs of a message's entries in a file."""
-        sql = "SELECT ref FROM entries WHERE path = ? AND (ref = ? OR (ref >= ? AND ref < ?))"
-        arguments = (path, message_id, f"{message_id}#", f"{message_id}$")
-        return [ref for (ref,) in db.rows(self.connection, sql, arguments)]
-
-    def messages_starting(self, beginning: str) -> list[Row]:
-        """Entries of messages whose ids start with this text, ordered by id; at most `_MOST_STARTING`."""
-        condition = f"{conditions.within(MESSAGES)} AND substr(ref, 1, ?) = ?"
-        return search.entries(
-            self.connection, condition, len(beginning), beginning, _MOST_STARTING, order="ref LIMIT ?"
-        )
-
-    def all_messages(self) -> list[Row]:
-        """The entries of all messages, in the order in which they were received."""
-        return search.entries(self.connection, conditions.within(MESSAGES), order="path, line, rowid")
-
-    def run_of(self, run: str, limit: int = -1, *, newest: bool = False) -> list[Row]:
-        """The entries of a run of a session, in the order of the conversation; with `newest`, the last `limit` of
-        them."""
-        way = "DESC" if newest else "ASC"
-        order = f"created {way}, line {way}, ref {way} LIMIT ?"
-        condition = f"session_id = ? AND {conditions.within(MESSAGES, '+e')}"
-        return search.entries(self.connection, condition, run, limit, order=order)
-
-    def runs(self, session: str = "") -> list[tuple[str, str, float | None, float | None, int, int]]:
-        """The runs of a session, or of all, in the order in which they began: id, session, times of the first and last
-        message, number of messages, and their size in bytes."""
-        message = f"CASE instr(ref, '{PASSAGE_MARK}') WHEN 0 THEN ref ELSE CAST(raw AS TEXT) ->> 'id' END"
-        sql = f"""SELECT coalesce(session_id, ''), coalesce(max(session), ''), min(happened), max(happened),
-            count(DISTINCT {message}), sum(length(raw))
-        FROM entries e WHERE {conditions.within(MESSAGES)} AND (? = '' OR session = ?)
-        GROUP BY session_id ORDER BY min(path || printf('%020d', line))"""
-        return [*db.rows(self.connection, sql, (session, session))]
+        return mean_size(search.entries(self.connection, "layer = 'MSG'", SAMPLE, order="ref LIMIT ?"), most)
 
     # Searching
 
@@ -422,18 +384,12 @@ class SqliteIndex:
     def put_vectors(self, rows: Iterable[tuple[Row, Packed]]) -> None:
         """Store vectors that were computed without a lock; an entry that changed meanwhile stays pending."""
         with db.transaction(self.connection):
-            for entry, vector in rows:
-                sql = "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?"
-                if db.row(self.connection, sql, (entry.key, entry.raw)):
-                    writing.put_vector(self.connection, entry.key, vector)
-                    self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (entry.key,))
+            writing.put_pending(self.connection, rows)
 
     def forget_vectors(self, identity: str) -> None:
         """Delete all vectors and store the identity of the new model: vectors of two models never mix."""
         with db.transaction(self.connection):
-            self.connection.execute("DELETE FROM vectors")
-            self.connection.execute("DELETE FROM sketches")
-            self.connection.execute("UPDATE entries SET embedded = 0")
+            writing.forget_vectors(self.connection)
             self._note("model", identity)
 
     def compact(self) -> int:
@@ -449,12 +405,4 @@ class SqliteIndex:
 
     def check(self) -> str:
         """What SQLite's own check finds wrong; empty if nothing."""
-        try:
-            problems = [problem for (problem,) in db.rows(self.connection, "PRAGMA integrity_check(3)")]
-            self.connection.execute("INSERT INTO full_text (full_text) VALUES ('integrity-check')")
-        except (apsw.Error, DamagedError) as problem:
-            return str(problem)
-        return "" if problems == ["ok"] else "; ".join(map(str, problems))
-
-
-_SORT_COLUMNS = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
+        return db.integrity_problems(self.connection)

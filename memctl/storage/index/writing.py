@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memctl.core.text import terms
 from memctl.storage.entries import columns
-from memctl.storage.entries.rows import Entry
+from memctl.storage.entries.rows import Entry, Row
 from memctl.storage.entries.vectors import Packed
 from memctl.storage.index import database as db
 from memctl.storage.index.rows import FILE_COLUMNS, FileUpdate
@@ -40,6 +40,21 @@ def put_vector(connection: Any, rowid: int, packed: Packed) -> None:
     connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
     if packed.sketch:
         connection.execute("INSERT OR REPLACE INTO sketches VALUES (?, ?)", (rowid, packed.sketch))
+
+
+def put_pending(connection: Any, rows: Iterable[tuple[Row, Packed]]) -> None:
+    """Store vectors of pending entries, except for those that changed meanwhile."""
+    for entry, vector in rows:
+        if db.row(connection, "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?", (entry.key, entry.raw)):
+            put_vector(connection, entry.key, vector)
+            connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (entry.key,))
+
+
+def forget_vectors(connection: Any) -> None:
+    """Delete all vectors."""
+    connection.execute("DELETE FROM vectors")
+    connection.execute("DELETE FROM sketches")
+    connection.execute("UPDATE entries SET embedded = 0")
 
 
 def _rowid(connection: Any, path: str, ref: str) -> int | None:

@@ -1,1 +1,1 @@
-"""A storage made of tables in PostgreSQL, with pgvector. Nothing outside of this package knows psycopg."""
+"""Storage in PostgreSQL tables, with pgvector. Only this package imports psycopg."""

@@ -1,4 +1,4 @@
-"""The address of a database: what may be shown of it, and the parts that are memctl's own. Imports no driver."""
+"""The address of a database: what may be shown of it, and memctl's own parameters. Does not import the driver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memctl.errors import UsageError, argument
 SCHEMES = ("postgresql", "postgres")
 
 POOL_SIZE, STATEMENT_TIMEOUT = "pool_size", "statement_timeout"
-"""Parameters of an address that are memctl's own; libpq knows all others."""
+"""memctl's own parameters in an address; all others are passed to libpq."""
 
 CONNECT_TIMEOUT = "connect_timeout"
 
@@ -23,7 +23,7 @@ _DEFAULTS = {
     "keepalives_count": "3",
     "application_name": "memctl",
 }
-"""A server that has gone is noticed in seconds, not in hours."""
+"""So that a lost server is noticed in seconds, not in hours."""
 
 _MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
 _PLACES = ("host", "hostaddr", "port", "dbname", "service")
@@ -31,14 +31,14 @@ _PLACES = ("host", "hostaddr", "port", "dbname", "service")
 
 @dataclass(frozen=True, repr=False)
 class Address:
-    """Where a database is, and how to talk to it.
+    """Where a database is, and how to connect to it.
 
     Args:
         shown: the address without user and password, for messages.
-        without_password: as it may stand in the configuration of another program.
-        conninfo: what libpq is given. It may hold a password: it is in no message, and in no `repr`.
-        pool_size: connections of one process at most.
-        statement_timeout: milliseconds that a statement may take; 0 for what the server says.
+        without_password: the address in a form that another program's configuration may contain.
+        conninfo: the connection string for libpq. As it may contain a password, no message and no `repr` shows it.
+        pool_size: the most connections of one process.
+        statement_timeout: milliseconds that a statement may take; 0 for the server's own limit.
         connect_timeout: seconds to wait for a server.
     """
 
@@ -54,20 +54,20 @@ class Address:
 
     @property
     def as_argument(self) -> str:
-        """What a person types for it in a command: with the role, without the password."""
+        """The address as it is typed in a command: with the role, without the password."""
         return argument(self.without_password)
 
 
 def is_address(text: str) -> bool:
-    """Whether a store is named by an address of PostgreSQL."""
+    """Whether the name of a store is a PostgreSQL address."""
     return re.match(r"\s*(?:postgresql|postgres)://", text, re.IGNORECASE) is not None
 
 
 def parse(text: str) -> Address:
-    """The address that a text is.
+    """The address in a text.
 
     Raises:
-        UsageError: it is malformed; the message repeats nothing of it that may be secret.
+        UsageError: it is malformed; the message does not repeat any part that may be secret.
     """
     try:
         parts = urlsplit(text.strip())
@@ -91,7 +91,7 @@ _FORM = (
 
 
 def _is_whole(netloc: str, path: str) -> bool:
-    """Whether an address was not cut by a sign that is part of a name or a password."""
+    """Whether an address is whole, rather than cut at a character of a name or a password."""
     places = netloc.rpartition("@")[2].split(",")
     ports = all(re.fullmatch(r"(?:\[[^\]@]*\]|[^:@\[\]]*)(?::\d*)?", place) for place in places)
     return ports and netloc.count("@") < 2 and not re.search("[@:]", path)
@@ -119,7 +119,7 @@ def _pool_size(text: str) -> int:
 
 
 def _milliseconds(text: str) -> int:
-    """A span as PostgreSQL writes it: milliseconds, or a number with a unit."""
+    """A duration in PostgreSQL's notation: milliseconds, or a number with a unit."""
     match = re.fullmatch(r"(\d{1,9})(ms|s|min|h|)", text) if text else None
     if text and match is None:
         raise UsageError(f"{STATEMENT_TIMEOUT} in the address must be a time such as 30s or 500ms")

@@ -1,7 +1,7 @@
-"""A user's rows as data to carry to another storage, and rows made of such data.
+"""Exporting a user's rows for another storage, and importing such data as rows.
 
-What the tables have no column for (drafts, notes of a user's own, a hidden file) is kept among the texts, below
-`files/` or `state/`, and the form of files below `form/`; so a folder comes back byte for byte.
+Data without a column (drafts, a user's own notes, a hidden file) is stored among the texts, below `files/` or `state/`,
+and the layout of files below `form/`; so a folder is restored byte for byte.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memctl.storage.postgres.transactions import Database
 from memctl.storage.postgres.writing import dumped
 
 STATE, ASIDE, FILES, FORM = "state/", "state/unverified/", "files/", "form/"
-"""Where texts are kept that are no text of the user's: own state, what was moved aside, any other file, forms."""
+"""Prefixes of texts that are not the user's: memctl's own state, entries moved aside, other files, layouts."""
 
 _PRIVATE = ".memctl/state/"
 _ATTACHMENT = re.compile(r"transcripts/attachments/([0-9a-f]{32})\.txt")
@@ -37,11 +37,11 @@ _SESSION = re.compile(r"sessions/([^/]+)\.json")
 TRUTH = (
     "memories", "texts", "lines", "messages", "attachments", "sessions", "offloads", "queue", "log", "receipts",
 )  # fmt: skip
-"""The tables that hold what a user has."""
+"""The tables with a user's data."""
 
 
 def is_empty(db: Database) -> bool:
-    """Whether a user has nothing yet."""
+    """Whether a user has no data yet."""
     present = " OR ".join(f"EXISTS (SELECT FROM {table} WHERE user_id = $1)" for table in TRUTH)
     return not db.value(f"SELECT {present}", db.user)
 
@@ -51,7 +51,7 @@ def is_empty(db: Database) -> bool:
 
 @dataclass(frozen=True)
 class CarriedRows:
-    """The data of a user; call its methods within one transaction."""
+    """A user's data. Call all methods within one transaction."""
 
     db: Database
 
@@ -81,7 +81,7 @@ class CarriedRows:
         return data
 
     def _ended(self, name: str, data: bytes) -> bytes:
-        """A log, without the end of its last line if that had none where it came from."""
+        """A log; its last line lacks a line end if it did so in the original."""
         last = data[data.rfind(b"\n", 0, -1) + 1 : -1]
         return data[:-1] if self._form(name) == last else data
 
@@ -94,7 +94,7 @@ class CarriedRows:
             yield File(f"sessions/pending/{session}.{name}.json", body, own)
 
     def _rows(self, table: str, keys: Sequence[str], columns: str = "body") -> Iterator[Any]:
-        """The rows of a table by its keys."""
+        """The rows of a table, in the order of its keys."""
         named = ", ".join(keys)
         sql = f"SELECT {named}, {columns} FROM {table} WHERE user_id = $1 ORDER BY {named}"
         for row in self.db.stream(sql, self.db.user):
@@ -106,7 +106,7 @@ class CarriedRows:
 
 
 def _file(name: str, body: bytes) -> File:
-    """The file that a text is."""
+    """The path of the file for a text."""
     if name == COUNTED or name.startswith(TRASH):
         return File(layout.path_of(name), body, own=True)
     if name.startswith(STATE):
@@ -118,11 +118,12 @@ def _file(name: str, body: bytes) -> File:
 
 
 def write(db: Database, files: Iterable[File], history: Log) -> None:
-    """Write the data of a user who has none, in the caller's transaction. What is derived is made when the user's
+    """Write the data of a user who has none yet, in the caller's transaction. The index is built when the user's
     memories are opened.
 
     Raises:
-        InvalidDataError: `memory.json` has records that cannot be carried, or the database cannot hold something.
+        InvalidDataError: `memory.json` has records that cannot be copied, or the database cannot store some of the
+            data.
     """
     for file in files:
         if file.path == FILE_NAME:
@@ -156,7 +157,7 @@ def _write_receipts(db: Database, data: bytes) -> None:
 
 
 def _write_as_row(db: Database, file: File) -> bool:
-    """Write a file that has a table of its own; False if it has none."""
+    """Write a file that has its own table; False if there is no such table."""
     path = file.path
     if match := _ATTACHMENT.fullmatch(path):
         return _inserted(db, "attachments", name=match[1], body=file.data)
@@ -176,7 +177,7 @@ def _inserted(db: Database, table: str, **values: object) -> bool:
 
 
 def _name(file: File) -> str:
-    """The name of the text that a file without a table of its own becomes."""
+    """The name of the text that stores a file without its own table."""
     path, state = file.path, file.path.startswith(_PRIVATE)
     if (file.own and path.startswith(layout.TRASH)) or (path == layout.COUNTED and file.own):
         return layout.text_of(path)

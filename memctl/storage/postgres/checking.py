@@ -1,4 +1,4 @@
-"""Finding what is wrong in a user's rows, and repairing what follows from other rows."""
+"""Checking a user's rows, and repairing those that are derived from others."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from memctl.storage.postgres.transactions import LOCKED, SNAPSHOT, Database
 RECORD, PURGED, MISSING, LOG, TORN, ATTACHMENT, INDEX, RIGHTS, FUTURE = (
     "bad-record", "purged", "missing-reflection", "log", "torn", "attachment", "index", "permission", "future",
 )  # fmt: skip
-"""Codes of problems, as `doctor` names them."""
+"""The codes of problems that `doctor` shows."""
 
 REBUILD, RECOUNT = "rebuild the index", "count it again"
 
 
 def findings(storage: PostgresStorage, *, deep: bool) -> list[Problem]:
-    """What is wrong, as of one moment.
+    """The problems in a single snapshot.
 
     Args:
-        deep: also compare the index with a rebuild, during which nobody else can write.
+        deep: also compare the index with a rebuilt one; meanwhile, no other process can write.
     """
     db = storage.db
     with db.transaction(SNAPSHOT):
@@ -72,7 +72,7 @@ def _of_record(
 
 
 def _log(db: Database) -> Iterator[Problem]:
-    """Operations that cannot be read, and numbers about the log that are wrong."""
+    """Unreadable operations, and wrong counts of the log."""
     newest = size = 0
     for number, body in db.stream("SELECT number, body FROM log WHERE user_id = $1 ORDER BY number", db.user):
         newest, size = number, size + len(body)
@@ -86,7 +86,7 @@ def _log(db: Database) -> Iterator[Problem]:
 
 
 def _attachments(db: Database) -> Iterator[Problem]:
-    """Attachments that messages name and that are missing, and unreadable lines."""
+    """Missing attachments of messages, and unreadable lines."""
     there = {name for (name,) in db.rows("SELECT name FROM attachments WHERE user_id = $1", db.user)}
     sql = "SELECT seq, message_id, line FROM messages WHERE user_id = $1 ORDER BY seq"
     for seq, name, data in db.stream(sql, db.user):
@@ -143,11 +143,11 @@ WHERE e.user_id = $1 AND e.record"""
 
 
 class _TakenBack(Exception):
-    """Ends a transaction that is to change nothing."""
+    """Raised to roll back a transaction that must not change anything."""
 
 
 def _difference(storage: PostgresStorage) -> str:
-    """How the index differs from a rebuild, which is taken back; empty if it does not."""
+    """How the index differs from a rebuilt one, which is rolled back; empty if they are equal."""
     contents: list[Mapping[str, Any]] = []
     with suppress(_TakenBack), storage.locked():
         contents.append(_contents(storage.db))
@@ -193,7 +193,7 @@ def _rights(db: Database) -> Iterator[Problem]:
 
 
 def repair(storage: PostgresStorage, problems: Sequence[Problem]) -> list[Problem]:
-    """Repair the problems that have a `fix`; returns them."""
+    """Repair the problems that have a `fix`; returns the repaired ones."""
     fixable = [problem for problem in problems if problem.fix]
     if any(problem.fix == RECOUNT for problem in fixable):
         with storage.db.transaction(LOCKED):

@@ -1,4 +1,4 @@
-"""Filters as conditions on `entries e`: the same as those of a folder's index."""
+"""Filters as SQL conditions on `entries e`; they match those of a folder's index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VALID = """e.record AND e.valid_from <= {valid}
                      SELECT FROM later JOIN entries s ON s.user_id = e.user_id AND s.path = 'memory.json'
                      AND s.ref = later.ref AND s.begins <= {known} AND s.valid_from <= {valid})
     ELSE false END"""
-"""From when on something was so, and until when; see `storage/index/search.py`."""
+"""When a fact began to hold, and when it ceased to; see `storage/index/search.py`."""
 
 _KNOWN = "e.status <> 'candidate' AND e.begins <= {known} AND (e.status <> 'archived' OR e.ends > {known})"
 
@@ -37,13 +37,13 @@ _ALWAYS = 1e12
 
 
 class Arguments:
-    """The values of a statement, each named by its place."""
+    """The arguments of a statement, with a placeholder for each."""
 
     def __init__(self, *values: Any) -> None:
         self.values = list(values)
 
     def __call__(self, value: Any) -> str:
-        """The name of a further value."""
+        """Add an argument; returns its placeholder."""
         self.values.append(value)
         return f"${len(self.values)}"
 
@@ -53,7 +53,7 @@ class Where:
     """A filter.
 
     Args:
-        few: the part that it names is a small one, so that its rows are quickly listed.
+        few: whether its part of an answer is small, so that its rows are listed quickly.
     """
 
     filters: Filters
@@ -62,12 +62,12 @@ class Where:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nearly everything passes it, but for other parts."""
+        """Whether nearly all entries of its part pass."""
         return self.filters == Filters(only=self.filters.only) and not self.few
 
     @property
     def is_inactive(self) -> bool:
-        """Whether nothing that is active passes it, which leaves little."""
+        """Whether no active memory passes, so that few entries do."""
         statuses = _statuses(self.filters)
         return bool(statuses) and ACTIVE not in statuses
 
@@ -77,7 +77,7 @@ class Where:
         return replace(self, filters=replace(self.filters, only=""), few=False)
 
     def sql(self, argument: Arguments) -> str:
-        """The condition. What has expired is never found."""
+        """The SQL condition. Expired memories pass only if the filter says so."""
         filters = self.filters
         if self.few and filters in (Filters(only=DOCUMENTS), Filters(only=MESSAGES)):
             return f"e.part = {PARTS[filters.only]}"  # they are active and do not expire
@@ -124,7 +124,7 @@ def _others(filters: Filters, argument: Arguments) -> list[str]:
 
 
 def _statuses(filters: Filters) -> Sequence[str]:
-    """What was so once may have been superseded since."""
+    """A fact of the past may have been superseded since."""
     if filters.as_of:
         return ()
     return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses

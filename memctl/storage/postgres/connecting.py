@@ -1,4 +1,4 @@
-"""Connections to a database: a few for each process, opened when they are needed, and none that is broken.
+"""Connections to a database: each process has a few, opens them when needed, and never reuses a broken one.
 
 (Not psycopg-pool: its threads connect in the background and log why they cannot, so that a caller learns only that time
 is up; and a command that asks one question should start no threads.)
@@ -34,25 +34,25 @@ from memctl.storage.postgres.escaping import escaped
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 WAITING = 10.0
-"""Seconds for which a caller waits where all connections of the process are in use."""
+"""Seconds to wait for a connection when all of the process's are in use."""
 
 RETRIED = (sql.SerializationFailure, sql.DeadlockDetected)
-"""Two transactions met: the second begins again."""
+"""Errors of concurrent transactions: the later one is retried."""
 
 
 class _Text(StrDumperUnknown):
-    """Text in the form that any column takes."""
+    """Text in a form that any column accepts."""
 
     def dump(self, obj: str) -> bytes:
         return escaped(obj).encode()
 
 
 class Connections:
-    """The connections of one process to one database. Any number of threads may use it.
+    """The connections of one process to one database; thread-safe.
 
     Attributes:
-        vector_schema: where the types of pgvector are; empty until it was looked up.
-        checked: whether the tables were found to be those of this version.
+        vector_schema: the schema of pgvector's types; empty until it is looked up.
+        checked: whether the tables are known to have this version.
     """
 
     def __init__(self, address: Address) -> None:
@@ -65,10 +65,10 @@ class Connections:
 
     @contextmanager
     def one(self) -> Iterator[Connection]:
-        """A connection that works, as far as anyone can tell; it is closed where it turned out not to.
+        """A connection that works as far as is known; it is closed if it turns out to be broken.
 
         Raises:
-            DatabaseError: there is none to be had.
+            DatabaseError: no connection is available.
         """
         connection = self._taken()
         try:
@@ -112,7 +112,7 @@ class Connections:
             self._changed.notify()
 
     def forget_idle(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the idle connections."""
         with self._changed:
             idle, self._idle = self._idle, []
             self._open -= len(idle)
@@ -125,7 +125,7 @@ _POOLS: dict[tuple[int, str, int, int], Connections] = {}
 
 
 def connections(address: Address) -> Connections:
-    """The connections of this process to a database. (A child that was forked must not use its parent's.)"""
+    """This process's connections to a database. (A forked child must not use its parent's.)"""
     if not _POOLS:
         atexit.register(close_all)
     key = os.getpid(), address.conninfo, address.pool_size, address.statement_timeout
@@ -133,19 +133,18 @@ def connections(address: Address) -> Connections:
 
 
 def close_all() -> None:
-    """Close what is idle, of this process alone."""
+    """Close this process's idle connections."""
     for (process, *_), pool in _POOLS.items():
         if process == os.getpid():
             pool.forget_idle()
 
 
 def connected(address: Address) -> Connection:
-    """A new connection. Nothing is prepared on it, so that a pooler may share it between transactions.
-
-    A server that is starting, or recovering from a crash, is waited for, as long as `connect_timeout` says.
+    """A new connection. It has no prepared statements, so a pooler may share it between transactions. If the server is
+    starting or recovering from a crash, this waits up to `connect_timeout`.
 
     Raises:
-        DatabaseError: the server cannot be reached, or lets nobody in.
+        DatabaseError: the server cannot be reached, or rejects the connection.
     """
     deadline = monotonic() + address.connect_timeout
     while True:
@@ -163,10 +162,10 @@ def connected(address: Address) -> Connection:
 
 
 STARTING_PAUSE = 0.1
-"""Seconds between two attempts to reach a server that is starting."""
+"""Seconds between attempts to connect to a server that is starting."""
 
 _STARTING = re.compile("the database system is (?:starting up|not yet accepting connections|in recovery mode)")
-"""What a server answers then. (libpq passes on no code of such an error.)"""
+"""What a starting server answers. (libpq does not pass on the code of such an error.)"""
 
 
 # Errors
@@ -174,7 +173,7 @@ _STARTING = re.compile("the database system is (?:starting up|not yet accepting 
 
 @contextmanager
 def telling(address: Address) -> Iterator[None]:
-    """Raise errors of the driver as memctl's own, without secrets; `RETRIED` ones pass unchanged."""
+    """Raise the driver's errors as memctl's own, without secrets; those in `RETRIED` pass unchanged."""
     try:
         yield
     except RETRIED:
@@ -184,7 +183,7 @@ def telling(address: Address) -> Iterator[None]:
 
 
 def is_lost(connection: Connection) -> bool:
-    """Whether the server, or the way to it, is gone."""
+    """Whether the server or the connection to it was lost."""
     return connection.closed or connection.pgconn.status != psycopg.pq.ConnStatus.OK
 
 
@@ -209,7 +208,7 @@ _WHY = (
 
 
 def _message_of(address: Address, problem: BaseException) -> str:
-    """What the driver says, in one line, without the password."""
+    """The driver's message in one line, without the password."""
     if not isinstance(problem, psycopg.Error):
         return "the address holds characters that are not text"
     text = (problem.diag.message_primary or str(problem)).strip() or type(problem).__name__
@@ -220,7 +219,7 @@ def _message_of(address: Address, problem: BaseException) -> str:
 
 
 def without_secrets(address: Address, text: str) -> str:
-    """The text without the password of an address, however it is written."""
+    """The text without an address's password, in whatever form that is written."""
     parts = urlsplit(address.conninfo)
     secrets = [parts.netloc.rpartition("@")[0].partition(":")[2]]
     secrets += [value for name, value in parse_qsl(parts.query) if "password" in name]
@@ -259,4 +258,4 @@ _ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[MemctlError], str, st
      "What was acknowledged is saved. Try again in a moment; the next command opens a new connection."),
     ((psycopg.Error,), StorageError, "the database {at} refused: {message}", "Nothing was changed."),
 )  # fmt: skip
-"""The error of memctl's for each of the driver's, with its message and hint. The first row that fits counts."""
+"""memctl's error for each of the driver's, with its message and hint. The first matching row applies."""

@@ -1,4 +1,5 @@
-"""Writing what is derived: entries, their terms, tags and vectors. Every method is part of the caller's transaction."""
+"""Writing derived rows: entries and their terms, tags and vectors. Each function is part of the caller's
+transaction."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ ROW = """e.n, e.path, e.ref, CASE WHEN e.record
     THEN (SELECT m.raw FROM memories m WHERE m.user_id = $1 AND m.memory_id = e.ref)
     ELSE coalesce(e.raw, (SELECT t.body FROM texts t WHERE t.user_id = $1 AND t.name = e.path)) END,
     e.line, e.memory_id, e.layer, e.category"""
-"""The columns of a `Row` of `entries e`: the bytes of memories and reflections are kept once. (Each is looked up by its
-key: outer joins take the server longer to plan than all of it to carry out.)"""
+"""The columns of a `Row` of `entries e`: the bytes of memories and reflections are stored only once. (They are looked
+up by key: planning outer joins would take the server longer than the whole query.)"""
 
 
 def row_of(values: Sequence[Any]) -> Row:
@@ -53,7 +54,7 @@ class Known:
 
 @dataclass(frozen=True)
 class _New:
-    """An entry as it is going to be."""
+    """An entry to be written."""
 
     n: int
     entry: Entry
@@ -74,16 +75,17 @@ def update(
     vectors: Mapping[Place, Packed],
     known: Mapping[Place, Known | None] = MappingProxyType({}),
 ) -> State:
-    """Put entries, and take others out.
+    """Write entries, and remove others.
 
     Args:
         state: as `state.locked` gives it.
-        removed: entries that go, by path and ref.
-        vectors: of entries, by path and ref; an entry without one waits (`pending`), unless its words are the same.
-        known: what is in the tables, as far as it was looked up.
+        removed: entries to remove, by path and ref.
+        vectors: vectors of entries, by path and ref; an entry without one becomes `pending`, unless its words are
+            unchanged.
+        known: the present entries that were looked up already; None for a place without one.
 
     Returns:
-        the state afterwards, which the caller writes.
+        the new state, for the caller to write.
     """
     latest = {(entry.path, entry.ref): entry for entry in entries}
     known = {**known, **_known(db, [place for place in (*latest, *removed) if place not in known])}
@@ -110,7 +112,7 @@ def arrays(places: Sequence[Place]) -> tuple[str, str]:
 
 
 def known_of(rows: Iterable[Sequence[Any]]) -> dict[Place, Known]:
-    """What the rows of `KNOWN` are."""
+    """The entries in the rows of `KNOWN`."""
     return {(restored(path), restored(ref)): Known(*rest) for path, ref, *rest in rows}
 
 
@@ -134,7 +136,7 @@ def _take_out(db: Database, state: State, gone: Sequence[Known]) -> State:
 
 
 def _counted(state: State, new: Sequence[_New], gone: Sequence[Known]) -> State:
-    """The state with the sizes of what came and went."""
+    """The state with counts that include the new entries and exclude the removed ones."""
     parts = Counter(part_of(each.entry.path) for each in new if each.known is None)
     parts.subtract(_NAMES[each.part] for each in gone)
     size = sum(len(each.words) for each in new) - sum(each.known.size for each in new if each.known)
@@ -175,7 +177,7 @@ def _put(
 
 
 def _digest(entry: Entry) -> bytes:
-    """Of all words by which an entry is found, which its terms and vector depend on."""
+    """The digest of an entry's searchable words, on which its terms and vector depend."""
     text = f"{entry.text}\0{entry.dated}".encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=12).digest()
 
@@ -185,7 +187,7 @@ def _is_embedded(new: _New, packed: Mapping[int, Packed]) -> bool:
 
 
 def _clear(db: Database, changed: Sequence[_New], packed: Mapping[int, Packed]) -> None:
-    """Take out what belongs to entries that are about to be replaced."""
+    """Delete the rows of entries that are about to be replaced."""
     if not changed:
         return
     every, other = numbers(each.n for each in changed), numbers(each.n for each in changed if not each.same_words)
@@ -195,7 +197,7 @@ def _clear(db: Database, changed: Sequence[_New], packed: Mapping[int, Packed]) 
         db.later(f"DELETE FROM {table} WHERE user_id = $1 AND n = ANY($2::int[])", db.user, keys)
 
 
-# Entries: the columns of the index of a folder, with what is different here
+# Entries: the columns of a folder's index, with the differences
 
 _COLUMNS = tuple(columns.NAMES.split(", "))
 _TEXTS = frozenset(
@@ -252,7 +254,7 @@ def _array(kind: str, name: str, values: Sequence[Any]) -> str:
 
 
 def _put_names(db: Database, table: str, column: str, pairs: Sequence[tuple[int, str]]) -> None:
-    """What entries can be listed by, by their keys."""
+    """Store the tags or links of entries, with the entries' keys."""
     if pairs:
         sql = f"""INSERT INTO {table} (user_id, n, {column}) SELECT $1, u.* FROM unnest($2::int[], $3::text[]) u
         ON CONFLICT DO NOTHING"""
@@ -279,10 +281,10 @@ def _put_postings(db: Database, new: Iterable[_New]) -> None:
 
 
 def put_vectors(db: Database, parts: Mapping[int, int], packed: Mapping[int, Packed]) -> None:
-    """Store vectors, where there are none yet.
+    """Store vectors of entries that have none.
 
     Args:
-        parts: of the entries, by their keys.
+        parts: the part of each entry, by its key.
     """
     from memctl.storage.postgres.vectors import literal, norm, sketch
 
@@ -304,11 +306,11 @@ def put_vectors(db: Database, parts: Mapping[int, int], packed: Mapping[int, Pac
     )
 
 
-# What waits for vectors
+# Pending vectors
 
 
 def pending(db: Database, limit: int) -> list[tuple[Row, str, int]]:
-    """Entries without a vector, with what tells whether they are still the same, and their parts."""
+    """Entries without a vector, each with its hash, which shows whether it is unchanged later, and its part."""
     sql = f"""SELECT {ROW}, e.hash, e.part FROM entries e WHERE e.user_id = $1 AND NOT e.embedded ORDER BY e.n
     LIMIT {limit}"""
     return [(row_of(values), digest, part) for *values, digest, part in db.rows(sql, db.user)]
@@ -319,7 +321,7 @@ def pending_count(db: Database) -> int:
 
 
 def put_pending(db: Database, state: State, made: Sequence[tuple[Row, str, int, Packed]]) -> State:
-    """Store vectors that were made outside of any transaction; an entry that changed meanwhile keeps waiting."""
+    """Store vectors that were computed outside a transaction; an entry that changed meanwhile stays pending."""
     sql = """UPDATE entries e SET embedded = true FROM unnest($2::int[], $3::text[]) u (n, hash)
     WHERE e.user_id = $1 AND e.n = u.n AND e.hash = u.hash AND NOT e.embedded RETURNING e.n"""
     keys, hashes = numbers(row.key for row, *_ in made), texts(digest for _, digest, *_ in made)
@@ -330,7 +332,7 @@ def put_pending(db: Database, state: State, made: Sequence[tuple[Row, str, int, 
 
 
 def forget_vectors(db: Database, state: State, identity: str) -> State:
-    """Drop all vectors, and note whose will come: those of two models never mix."""
+    """Delete all vectors and store the identity of the new model: vectors of two models never mix."""
     for table in ("vectors", "sketches"):
         db.run(f"DELETE FROM {table} WHERE user_id = $1", db.user)
     db.run("UPDATE entries SET embedded = false WHERE user_id = $1 AND embedded", db.user)
@@ -338,7 +340,7 @@ def forget_vectors(db: Database, state: State, identity: str) -> State:
 
 
 def clear(db: Database, state: State) -> State:
-    """Drop all that is derived."""
+    """Delete all derived rows."""
     for table in _TABLES:
         db.run(f"DELETE FROM {table} WHERE user_id = $1", db.user)
     return State(version=state.version)

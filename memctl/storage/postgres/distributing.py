@@ -1,4 +1,4 @@
-"""Distributing the tables among the nodes of Citus, by user."""
+"""Distributing the tables by user among the nodes of Citus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memctl.storage.postgres.connecting import Connection, connected, telling
 from memctl.storage.postgres.schema import SCHEMA
 
 FIRST = "users"
-"""The table that the others are placed with, so that all rows of a user are on one node."""
+"""The table that all others are colocated with, so that all rows of a user are on one node."""
 
 _KEYS = f"""SELECT c.relname, i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
 WHERE c.relnamespace = '{SCHEMA}'::regnamespace AND i.indisunique AND c.relname = ANY($1)
@@ -20,16 +20,16 @@ WHERE c.relnamespace = '{SCHEMA}'::regnamespace AND NOT t.tgisinternal AND c.rel
 _WITHOUT = f"""SELECT c.relname FROM pg_class c WHERE c.relnamespace = '{SCHEMA}'::regnamespace AND c.relkind = 'r'
 AND c.relname <> ALL($1) ORDER BY 1"""
 _OF_ALL = ("settings", "migrations")
-"""Tables without a user: the first is on every node, the second on the coordinator alone."""
+"""Tables without a user: the first is on every node, the second only on the coordinator."""
 
 
 def tables() -> list[str]:
-    """The tables to distribute, the one first that the others are placed with."""
+    """The tables to distribute, beginning with the one that the others are colocated with."""
     return [FIRST, *(name for name in (*store.TABLES, "shares") if name != FIRST)]
 
 
 def statements() -> list[str]:
-    """The statements that distribute the tables, in their order."""
+    """The statements that distribute the tables, in order."""
     others = (
         f"SELECT create_distributed_table('{SCHEMA}.{name}', 'user_id', colocate_with => '{SCHEMA}.{FIRST}')"
         for name in tables()[1:]
@@ -39,10 +39,10 @@ def statements() -> list[str]:
 
 
 def distribute(address: Address) -> None:
-    """Carry out `statements`, in one transaction.
+    """Execute `statements` in one transaction.
 
     Raises:
-        StorageError: the database has no tables of this version, or not the extension `citus`.
+        StorageError: the database lacks the tables of this version or the extension `citus`.
         RefusedError: the tables are distributed already, or break a rule of Citus.
     """
     with telling(address), connected(address) as connection:
@@ -51,7 +51,7 @@ def distribute(address: Address) -> None:
         if reasons := obstacles(connection):
             raise RefusedError(f"Citus cannot distribute the tables: {'; '.join(reasons)}")
         with connection.transaction():
-            # Each statement makes connections to the workers; later ones must see what earlier ones did.
+            # Each statement opens connections to the workers; later ones must see the effects of earlier ones.
             connection.execute(b"SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
             for statement in statements():
                 connection.execute(statement.encode())
@@ -67,7 +67,7 @@ def _need_citus(address: Address, connection: Connection) -> None:
 
 
 def obstacles(connection: Connection) -> list[str]:
-    """What breaks the rules of Citus: a unique index without the user, a trigger, a table that nobody placed."""
+    """Violations of Citus's rules: a unique index without the user, a trigger, a table without a known place."""
     keys = connection.execute(_KEYS.encode(), (tables(),)).fetchall()
     triggers = connection.execute(_TRIGGERS.encode(), (tables(),)).fetchall()
     unplaced = connection.execute(_WITHOUT.encode(), ([*tables(), *_OF_ALL],)).fetchall()

@@ -1,4 +1,5 @@
-"""Erasing memories from every table of a user's, by the rules of a folder: a row is a file there, or a line of one."""
+"""Erasing memories from all of a user's tables, by the rules for folders: a row corresponds to a file, or to a line of
+one."""
 
 from __future__ import annotations
 
@@ -30,12 +31,12 @@ from memctl.storage.postgres.writing import dumped, put_memories, remove_memorie
 
 @dataclass(frozen=True)
 class Row:
-    """A row with text, memories apart.
+    """A row with text, other than a memory.
 
     Args:
         key: its primary key, after the user.
         path: the file that would hold it in a folder.
-        place: what a person would look for: the file, or the message.
+        place: the name for users: the file, or the message.
     """
 
     table: str
@@ -66,11 +67,11 @@ _TABLES = {
     "receipts": _Table(("seq",), "body", f"'{RECEIPTS[0]}'"),
     "log": _Table(("number",), "body", f"'{OPERATIONS}'"),
 }
-"""The tables with the truth; all others are derived from these and from `memories`."""
+"""The tables that are the source of truth, besides `memories`; all others are derived."""
 
 
 def rows(db: Database, tables: Iterable[str] = _TABLES) -> Iterator[Row]:
-    """Every row with text of the user's, or those of some tables; messages in the order of their receipt."""
+    """Every row of the user's with text, or those of some tables; messages in the order in which they were received."""
     for name in tables:
         table = _TABLES[name]
         keys = ", ".join(table.keys)
@@ -94,7 +95,7 @@ def _as_in_a_folder(body: bytes) -> bytes:
 
 
 def left_of(row: Row, what: Erasure) -> bytes | None:
-    """What an erasure leaves of a row: the same bytes, others, or None if the row goes."""
+    """What an erasure leaves of a row: the same or other bytes, or None if the row is deleted."""
     if row.path in what.paths or row.path == FORM + document.FILE_NAME:
         return None  # the form of a file holds what was between its records
     if row.path.startswith(FORM):
@@ -109,7 +110,7 @@ def left_of(row: Row, what: Erasure) -> bytes | None:
 
 
 def records_left(view: PostgresView, what: Erasure) -> tuple[dict[str, Memory], list[str]]:
-    """The memories that lose a reference, and the ids of those that go."""
+    """The memories that lose a reference, and the ids of those that are erased."""
     concerned = [(name, raw) for name, raw in view.raw_records() if mentions.may_be_in(raw, what.named)]
     gone = [name for name, _ in concerned if name in what.named]
     stay = ((name, document.decode_raw(raw)) for name, raw in concerned if name not in what.named)
@@ -118,15 +119,15 @@ def records_left(view: PostgresView, what: Erasure) -> tuple[dict[str, Memory], 
 
 
 def lock_everything(db: Database) -> None:
-    """Wait for everybody who writes sessions and transcripts; the user's row is locked already. Only then can be read
-    what they have written."""
+    """Wait for all writers of sessions and transcripts; the user's row must be locked already. Only then is everything
+    they have written visible."""
     for (name,) in db.rows("SELECT session_id FROM sessions WHERE user_id = $1 ORDER BY session_id", db.user):
         db.lock(f"sessions/{name}")
     db.lock(TRANSCRIPTS)
 
 
 def erase(db: Database, view: PostgresView, indexing: Indexing, what: Erasure, now: datetime, log_limit: int) -> None:
-    """Remove every trace. The user's row is locked, and `lock_everything` was called."""
+    """Remove every trace. Call `lock_everything` first."""
     edits: list[TextEdit] = []
     messages: list[str] = []
     for row, new in changed(db, what):
@@ -143,7 +144,7 @@ def erase(db: Database, view: PostgresView, indexing: Indexing, what: Erasure, n
 
 
 def changed(db: Database, what: Erasure) -> Iterator[tuple[Row, bytes | None]]:
-    """The rows that an erasure changes, with what it leaves of them."""
+    """The rows that an erasure changes, each with what is left of it."""
     return ((row, new) for row in rows(db) if (new := left_of(row, what)) != row.data)
 
 
@@ -164,7 +165,7 @@ def _write(db: Database, row: Row, new: bytes | None) -> None:
 
 
 def _values(row: Row, new: bytes) -> Mapping[tuple[str, str], Any]:
-    """The columns of a row that change, each with the type of its value where it needs one."""
+    """The changed columns of a row, each with its value's type where one is needed."""
     if row.table == "messages":
         return dict(zip(lines.COLUMNS, lines.row(row.path, new), strict=True))
     if row.table == "lines":
@@ -177,7 +178,7 @@ def _values(row: Row, new: bytes) -> Mapping[tuple[str, str], Any]:
 
 
 def _note(db: Database, view: PostgresView, what: Erasure, now: datetime, log_limit: int) -> None:
-    """Note the purge, by ids alone, and the tombstones."""
+    """Log the purge, with ids only, and store the tombstones."""
     header = dict(records.header_without(view.header, what.named))
     header[document.TOMBSTONES] = sorted(document.tombstones(view.header) | what.named)
     sql = """UPDATE users SET version = version + 1, header = $2,

@@ -1,6 +1,5 @@
-"""Text in columns: PostgreSQL takes neither NUL nor half a character, and no long text into an index.
-
-Raw bytes are kept beside each of them, so nothing is lost by what is done here.
+"""Text in columns: PostgreSQL accepts neither NUL nor lone surrogates, and no long text in an index. The raw bytes are
+stored too, so escaping loses nothing.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ _UNFIT = re.compile("[\0\x1a\ud800-\udfff]")
 _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
 
 LONGEST = 500
-"""Characters of a text in an index; a longer one is cut, and its hash put behind it."""
+"""The most characters of a text in an index; a longer one is cut, and its hash appended."""
 
 LONGEST_ID = 1_000
-"""Characters that an id may have: what is longer would not go into a key."""
+"""The most characters of an id: a longer one does not fit in a key."""
 
 
 def escaped(text: str) -> str:
-    """The text in a form that any column takes; different texts have different forms."""
+    """The text in a form that any column accepts; different texts have different forms."""
     return _UNFIT.sub(lambda match: f"{_ESCAPE}{ord(match[0]):04x}", text)
 
 
 def restored(text: str) -> str:
-    """The text of such a form."""
+    """The text that was escaped."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if _ESCAPE in text else text
 
 
 def short(text: str) -> str:
-    """A text that goes into an index: itself, or its beginning and its hash."""
+    """A text in a form that fits in an index: itself, or its beginning and its hash."""
     if len(text) <= LONGEST:
         return text
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""Reading the tables in which other programs keep memories."""
+"""Reading the tables of other programs' memories."""
 
 from __future__ import annotations
 

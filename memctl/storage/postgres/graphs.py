@@ -1,4 +1,4 @@
-"""Graphs (HNSW) for users with very many vectors: finding the nearest sketches without comparing all.
+"""Graphs (HNSW) for users with very many vectors: they find the nearest sketches without comparing all.
 
 An index holds the sketches of one user. Few users may have one: the server looks at all of them to plan any question,
 and each write of that user takes longer. Building one takes the owner of the tables.
@@ -15,7 +15,8 @@ from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import LOCKED, Database, literal
 
 LEAST = 150_000
-"""Vectors from which on a user gets a graph; it goes again below half of this. Comparing all sketches takes time in
+"""Number of vectors from which a user gets a graph; below half of this it is dropped. Comparing all sketches takes time
+in
 proportion: with 100,000, a question takes about half of the 120 ms that it may (`make bench-postgres`)."""
 
 MOST = 20
@@ -25,10 +26,10 @@ _PREFIX = "graph_"
 
 
 def maintain(db: Database) -> list[str]:
-    """Build the graph of a user who needs one, or drop one that is needed no longer.
+    """Build the graph of a user who needs one, or drop one that is no longer needed.
 
     Returns:
-        a sentence for what was done, or for why it could not be.
+        a sentence on what was done, or why it could not be done.
     """
     state = states.read(db)
     bits = _wanted_bits(db, state)
@@ -42,7 +43,7 @@ def maintain(db: Database) -> list[str]:
 
 
 def _wanted_bits(db: Database, state: State) -> int:
-    """The bits of the sketches that a graph should hold; 0 where there should be none."""
+    """The number of bits of the sketches in the user's graph; 0 if there should be no graph."""
     if state.vectors < (LEAST // 2 if state.graph else LEAST):
         return 0
     return db.value("SELECT length(sketch) FROM sketches WHERE user_id = $1 LIMIT 1", db.user) or 0
@@ -54,7 +55,7 @@ def _owns(db: Database) -> bool:
 
 
 def name_of(user: str) -> str:
-    """The name of the index of a user."""
+    """The name of a user's index."""
     return f"{_PREFIX}{blake2b(user.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 
 

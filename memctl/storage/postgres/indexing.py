@@ -1,4 +1,4 @@
-"""What is derived, brought up to date with the truth: after a change, after messages came, or from the beginning."""
+"""Bringing the derived rows up to date: after a change, after new messages, or by a rebuild."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import Database
 
 AT_ONCE = 1_000
-"""Lines of transcripts that are taken in with one transaction; entries that are made before they are written."""
+"""Lines of transcripts that are indexed in one transaction; entries that are made before they are written."""
 
 
 @dataclass(frozen=True)
 class Indexing:
-    """Writes what is derived for one user; each method is part of the caller's transaction."""
+    """Writes the derived rows of one user; each method is part of the caller's transaction."""
 
     db: Database
     messages: PostgresMessages
@@ -46,12 +46,12 @@ class Indexing:
         state: State | None = None,
         known: Mapping[Place, Known | None] = MappingProxyType({}),
     ) -> None:
-        """Index what a change has written.
+        """Index what a change wrote.
 
         Args:
-            raws: of the records put, by id.
-            message_ids: messages that it deleted, or brought back.
-            state: as it was read with the lock on it; it is read here if it is not given.
+            raws: the bytes of the written records, by id.
+            message_ids: messages that it deleted or restored.
+            state: the state, read with its lock held; by default, it is locked and read here.
             known: see `derived.update`.
         """
         state = self._ready(state or states.locked(self.db))
@@ -82,10 +82,10 @@ class Indexing:
         return True
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Drop all that is derived, and make it from the truth."""
+        """Delete all derived rows and make them again."""
         state = derived.clear(self.db, states.locked(self.db))
         state = self._ready(replace(state, rules=RULES))
-        # First, as messages come meanwhile, without the lock of what is derived: they are taken in afterwards.
+        # Read first: messages that arrive meanwhile (they need no lock of the index) are indexed afterwards.
         last = self.db.value("SELECT coalesce(max(seq), 0) FROM messages WHERE user_id = $1", self.db.user)
         problems: dict[str, str] = {}
         done = 0
@@ -97,7 +97,7 @@ class Indexing:
         states.write(self.db, replace(state, problems=json.dumps(problems), messages_to=last))
 
     def _everything(self, problems: dict[str, str]) -> Iterator[Entry]:
-        """All that can be found, memories first; what cannot be read is noted in `problems`."""
+        """All searchable entries, memories first; unreadable ones are noted in `problems`."""
         memories = sorted(self._memories(problems), key=lambda pair: records.order_key(pair[0]))
         yield from (record_entry(memory, raw) for memory, raw in memories)
         sql = "SELECT name, body FROM texts WHERE user_id = $1 ORDER BY name"
@@ -119,7 +119,7 @@ class Indexing:
                 problems[f"memory {restored(name)}"] = problem.message
 
     def _ready(self, state: State) -> State:
-        """The state; where nothing is in it yet, of the present model."""
+        """The state; if it is empty, with the present model."""
         empty = not state.total and not state.model
         return replace(state, model=self.embedder.identity) if empty and self.embedder else state
 
@@ -134,13 +134,13 @@ class Indexing:
         return derived.update(self.db, state, entries, removed, vectors, known)
 
     def _stale(self, paths: set[str], made: Sequence[Entry]) -> list[Place]:
-        """Entries of some texts that these no longer have."""
+        """The entries that some texts no longer have."""
         sql = "SELECT path, ref FROM entries WHERE user_id = $1 AND path = ANY($2::text[])"
         known = [(restored(path), restored(ref)) for path, ref in self.db.rows(sql, self.db.user, texts(paths))]
         return [place for place in known if place not in {(entry.path, entry.ref) for entry in made}]
 
     def _stale_messages(self, ids: Sequence[str], made: Sequence[Entry]) -> list[Place]:
-        """Entries of some messages that these no longer have."""
+        """The entries that some messages no longer have."""
         sql = """SELECT e.path, e.ref FROM unnest($2::text[]) w (id) JOIN entries e ON e.user_id = $1 AND e.part = 2
         AND (e.ref = w.id OR (e.ref >= w.id || '#' AND e.ref < w.id || '$'))"""
         rows = self.db.rows(sql, self.db.user, texts(ids)) if ids else []
@@ -149,13 +149,13 @@ class Indexing:
 
 
 def is_searched(name: str) -> bool:
-    """Whether a text can be found: a reflection or a document."""
+    """Whether a text is searched: a reflection or a document."""
     reflection = reflections.is_reference(name) and not name.endswith(".proposed.md")
     return reflection or knowledge.is_document(name)
 
 
 def _of_text(name: str, data: bytes | None) -> tuple[list[Entry], str]:
-    """The entries of a text, and why it has none where it cannot be read."""
+    """The entries of a text, and why it is unreadable; empty if it is not."""
     if data is None:
         return [], ""
     try:

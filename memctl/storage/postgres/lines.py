@@ -13,11 +13,11 @@ from memctl.storage.postgres.escaping import restored, texts
 from memctl.storage.postgres.transactions import Database
 
 TRANSCRIPTS = "transcripts"
-"""The lock of whoever adds lines to transcripts. Its holder waits for no other but that of what is derived."""
+"""The lock for adding lines to transcripts. Its holder waits for no other lock than that of the index."""
 
 
 def digest(line: bytes) -> bytes:
-    """Of a line, without the white space around it."""
+    """The hash of a line without surrounding white space."""
     return blake2b(line.strip(), digest_size=16).digest()
 
 
@@ -25,7 +25,7 @@ def digest(line: bytes) -> bytes:
 
 
 def holds(db: Database, line: LogLine) -> bool:
-    """Whether a log holds a line."""
+    """Whether a log contains a line."""
     if transcript_lines.is_transcript(line.log):
         sql = "SELECT EXISTS (SELECT FROM messages WHERE user_id = $1 AND message_id = $2 AND log = $3 AND line = $4)"
         return bool(db.value(sql, db.user, _id_of(line.line), line.log, line.line))
@@ -39,7 +39,7 @@ def is_there(db: Database, log: str) -> bool:
 
 
 def content(db: Database, log: str) -> bytes | None:
-    """A log as the file it is in a folder; None where it has no line."""
+    """A log as the bytes of its file in a folder; None if it has no lines."""
     table, order = ("messages", "seq") if transcript_lines.is_transcript(log) else ("lines", "number")
     sql = f"SELECT line FROM {table} WHERE user_id = $1 AND log = $2 ORDER BY {order}"
     rows = db.rows(sql, db.user, log)
@@ -47,7 +47,7 @@ def content(db: Database, log: str) -> bytes | None:
 
 
 def change(db: Database, changes: Sequence[LogLine]) -> list[str]:
-    """Add lines, and take others out; returns the ids of the messages that these are about."""
+    """Add lines and remove others; returns the ids of the messages that these lines are about."""
     for line in changes:
         if not transcript_lines.is_transcript(line.log):
             (_add if line.added else _take_out)(db, line)
@@ -72,7 +72,7 @@ def _add(db: Database, line: LogLine) -> None:
 
 
 def load_log(db: Database, log: str, new: Sequence[bytes]) -> None:
-    """Write a whole log that was not there."""
+    """Write a new log."""
     rows = ((db.user, log, number, digest(line), line) for number, line in enumerate(new, 1))
     db.insert("lines", ("user_id", "log", "number", "digest", "line"), rows)
 
@@ -91,7 +91,7 @@ def _id_of(line: bytes) -> str:
 
 
 def append(db: Database, new: Sequence[tuple[str, bytes]]) -> None:
-    """Add lines to transcripts, behind all others; call it with the lock `TRANSCRIPTS` held.
+    """Append lines to transcripts; call it with the lock `TRANSCRIPTS` held.
 
     Args:
         new: the log and the bytes of each.
@@ -102,7 +102,7 @@ def append(db: Database, new: Sequence[tuple[str, bytes]]) -> None:
 
 
 def load(db: Database, log: str, new: Sequence[bytes]) -> None:
-    """Write a whole transcript that was not there, behind all others."""
+    """Write a new transcript, after all others."""
     first = db.value("SELECT coalesce(max(seq), 0) + 1 FROM messages WHERE user_id = $1", db.user)
     rows = ((db.user, seq, *row(log, line)) for seq, line in enumerate(new, first))
     db.insert("messages", ("user_id", "seq", *(name for name, _ in COLUMNS)), rows)
@@ -112,13 +112,13 @@ COLUMNS = (
     ("log", ""), ("message_id", ""), ("session", ""), ("run", ""), ("deletes", ""), ("deleted_at", "::float8"),
     ("final", ""), ("attachments", "::text[]"), ("line", ""),
 )  # fmt: skip
-"""The columns of a line of a transcript, with the types of values that may be missing."""
+"""The columns of a transcript's line, with the types of those that may be null."""
 
 _INSERT = f"""INSERT INTO messages (user_id, seq, {", ".join(name for name, _ in COLUMNS)})
 SELECT $1, greatest((SELECT max(seq) FROM messages WHERE user_id = $1),
     (SELECT messages_to FROM indexes WHERE user_id = $1), 0) + 1,
 {", ".join(f"${at}{cast}" for at, (_, cast) in enumerate(COLUMNS, 2))}"""
-"""A number that was searched up to is never given again, though the line that had it may have been taken out."""
+"""A number up to which lines were indexed is never reused, even if its line was removed."""
 
 
 def row(log: str, line: bytes) -> tuple[object, ...]:
@@ -140,17 +140,18 @@ SHOWN = """NOT m.deletes AND m.message_id <> ''
     AND NOT EXISTS (SELECT FROM messages d WHERE d.user_id = m.user_id AND d.message_id = m.message_id AND d.deletes)
     AND NOT EXISTS (SELECT FROM messages l
         WHERE l.user_id = m.user_id AND l.message_id = m.message_id AND l.seq > m.seq)"""
-"""The condition that a row of `messages m` is the message that is shown: not deleted, and the last of its id."""
+"""The condition for the shown row of a message in `messages m`: not deleted, and the last with its id."""
 
 
 def shown(db: Database, message_id: str) -> tuple[str, Line] | None:
-    """The log and the line of a message, with its place; None where there is none, or it was deleted."""
+    """The log, the line and the place of a message; None if it is unknown or deleted."""
     lines = shown_of(db, [message_id])
     return lines[0] if lines else None
 
 
 def shown_of(db: Database, message_ids: Sequence[str]) -> list[tuple[str, Line]]:
-    """As `shown`, of those of some messages that there are, in the order of their receipt."""
+    """Like `shown`, for several messages, in the order in which they were received; without unknown and deleted
+    ones."""
     sql = f"""SELECT m.log, m.seq, m.line FROM messages m WHERE m.user_id = $1 AND m.message_id = ANY($2::text[])
     AND {SHOWN} ORDER BY m.seq"""
     rows = db.rows(sql, db.user, texts(message_ids)) if message_ids else []
@@ -163,7 +164,7 @@ def read(data: bytes, seq: int) -> Line | None:
 
 
 def logs_of(db: Database, message_id: str) -> list[str]:
-    """The transcripts in which a message stands; none where it was deleted."""
+    """The transcripts that contain a message; none if it was deleted."""
     if shown(db, message_id) is None:
         return []
     sql = """SELECT log FROM messages WHERE user_id = $1 AND message_id = $2 AND NOT deletes GROUP BY log
@@ -172,6 +173,6 @@ def logs_of(db: Database, message_id: str) -> list[str]:
 
 
 def logs(db: Database) -> list[str]:
-    """The transcripts that there are."""
+    """The names of all transcripts."""
     sql = "SELECT DISTINCT log FROM messages WHERE user_id = $1 ORDER BY log"
     return [restored(log) for (log,) in db.rows(sql, db.user)]

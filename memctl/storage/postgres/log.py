@@ -17,7 +17,7 @@ def _same(name: str) -> str:
 
 
 def row(operation: Operation) -> tuple[int, str, str, bytes]:
-    """The columns of an operation: its number, its id, the ids of memories in it, and all of it as JSON."""
+    """The columns of an operation: its number, its id, the ids of its memories, and the whole of it as JSON."""
     value = operations.to_json(operation, _same) | {"phase": DONE}
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     return operation.number, operation.op, texts(step.memory_id for step in operation.records), body
@@ -61,10 +61,10 @@ def read(db: Database, memory_id: str = "", newest: int = 0) -> list[Operation]:
 
 
 def operation(data: bytes) -> Operation:
-    """The operation that is kept so."""
+    """The operation in a row."""
     return operations.from_json(json.loads(data.decode("utf-8", "surrogatepass")), _same)
 
 
 def trimmed(db: Database) -> bool:
-    """Whether there once were older ones."""
+    """Whether older operations were dropped."""
     return bool(db.value("SELECT log_trimmed FROM users WHERE user_id = $1", db.user))

@@ -1,4 +1,4 @@
-"""The port `Messages` over the tables: a line of a transcript is a row, and receiving a message writes one."""
+"""The port `Messages` over the tables: each line of a transcript is a row, and receiving a message adds one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memctl.storage.postgres.lines import SHOWN, TRANSCRIPTS
 from memctl.storage.postgres.transactions import LOCKED, SNAPSHOT, Database, locking
 
 PAUSED, NOTICE = "state/transcripts-paused", "state/transcripts-retention"
-"""Names of the texts that hold what a user decided."""
+"""The names of the texts with a user's decisions."""
 
 PRIVACY = "private"
 
@@ -33,8 +33,8 @@ class PostgresMessages:
     """The messages of one user.
 
     Args:
-        refresh: takes into what is searched the lines that are not in it.
-        apply: carries out a change.
+        refresh: indexes the lines that are not indexed yet.
+        apply: makes a change.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class PostgresMessages:
         return [(seq, restored(message_id), at) for seq, message_id, at in rows]
 
     def _unused(self) -> list[str]:
-        """Attachments that no message names, and no session."""
+        """Attachments that no message and no session refers to."""
         sql = """SELECT a.name FROM attachments a WHERE a.user_id = $1 AND a.name NOT IN (SELECT unnest(m.attachments)
         FROM messages m WHERE m.user_id = $1 AND m.attachments IS NOT NULL) ORDER BY a.name"""
         names = [name for (name,) in self._db.rows(sql, self._db.user)]
@@ -137,7 +137,7 @@ class PostgresMessages:
         return self._complete(shown[1].message) if shown and shown[1].message else None
 
     def _complete(self, message: KeptMessage) -> KeptMessage:
-        """The message with its large texts."""
+        """The message with its offloaded texts."""
         return attachments.with_full_texts(message, self._attachment) if attachments.names_in(message) else message
 
     def _attachment(self, name: str) -> str:
@@ -150,7 +150,7 @@ class PostgresMessages:
         return [*self._of_run(run, "ASC", ())]
 
     def _of_run(self, run: str, way: str, window: Collection[str], most: int | None = None) -> Iterator[KeptMessage]:
-        """The messages of a run, one way or the other, up to the first that is in a window."""
+        """The messages of a run, in either direction, up to the first that is in a window."""
         limit = "" if most is None else f" LIMIT {most}"
         sql = (
             f"SELECT m.seq, m.line FROM messages m WHERE m.user_id = $1 AND m.run = $2 AND {SHOWN} ORDER BY m.seq {way}"
@@ -226,14 +226,14 @@ class PostgresMessages:
         + (SELECT coalesce(sum(octet_length(body)), 0) FROM attachments WHERE user_id = $1)"""
         return int(self._db.value(sql, self._db.user))
 
-    # For what is derived
+    # For the index
 
     def entries_of(self, message_ids: Sequence[str]) -> list[Entry]:
-        """What can be found of those of some messages that are shown."""
+        """The entries of some messages, without deleted ones."""
         shown = lines.shown_of(self._db, message_ids)
         return [entry for log, line in shown for entry in self._entries(log, line)]
 
-    # What the user decided
+    # The user's decisions
 
     def privacy(self) -> str:
         return PRIVACY

@@ -1,4 +1,4 @@
-"""What one query has read so far: rows come with the columns that the next step needs, which saves round trips."""
+"""What a query has read so far. Rows are read with the columns that its next step needs, which saves round trips."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memctl.storage.postgres.transactions import Database
 from memctl.storage.postgres.vectors import literal, norm
 
 TIES = "e.created, e.path, e.ref"
-"""The order of entries with the same score. (That of their keys depends on when each came into the index.)"""
+"""The order of entries with the same score. (The order of their keys depends on when each was indexed.)"""
 
 ORIGIN = f"e.session_id, e.speaker, e.happened, e.stands, e.category, e.length, {TIES}"
 _OF_ORIGIN = 9
@@ -34,11 +34,11 @@ Row = tuple[Any, ...]
 
 
 class Moment:
-    """The state of what is searched, and what was read of it.
+    """The state of the index, and what was read from it.
 
     Attributes:
-        vector: of the question, as soon as it is known; its cosines are read along with other columns.
-        whole: whether entries that are found by words are read with their bytes.
+        vector: the question's vector, as soon as it is known; its cosines are read along with other columns.
+        whole: whether entries that match by words are read with their bytes.
         matches: entries that were read with their bytes, by key.
     """
 
@@ -77,7 +77,7 @@ class Moment:
             self.matches[n] = row_of(row)
 
     def knows(self, key: object) -> bool:
-        """Whether what has this key was read."""
+        """Whether the entry with this key was read."""
         return key in self._rows
 
     def put(self, key: object, rows: list[Row]) -> None:
@@ -102,7 +102,7 @@ class Moment:
         return {key: self._origins[key] for key in wanted if key in self._origins}
 
     def cosines(self, keys: Iterable[int]) -> dict[int, float]:
-        """The cosines of the vector to those of the entries that have one."""
+        """The cosines between the vector and those of entries, for entries that have one."""
         wanted = list(keys)
         self._read(key for key in wanted if key not in self._cosines)
         return {key: value for key in wanted if (value := self._cosines.get(key)) is not None}
@@ -117,11 +117,8 @@ class Moment:
 
 
 def by_key(table: str, alias: str, key: str) -> str:
-    """A join with the row of a table that has a key.
-
-    Row-level security makes the server expect a single row, whatever a user has. It then may compare all with all;
-    `OFFSET 0` keeps it from that.
-    """
+    """A join with a table's row by its key. Because of row-level security, the planner expects a single row, however
+    many a user has, and may choose to compare all rows with all; `OFFSET 0` prevents that."""
     return f"CROSS JOIN LATERAL (SELECT * FROM {table} x WHERE x.user_id = $1 AND x.n = {key} OFFSET 0) {alias}"
 
 
@@ -138,6 +135,6 @@ def _origin(columns: Sequence[Any]) -> Origin:
 
 @lru_cache(maxsize=4096)
 def _place(path: str) -> tuple[str, str]:
-    """The part of an answer that a path belongs to, and the name of the text it is."""
+    """The part of an answer that a path belongs to, and the name of its text."""
     part, name = part_of(path), restored(path)
     return part, name if part == DOCUMENTS or name.startswith("reflections/") else ""

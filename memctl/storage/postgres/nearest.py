@@ -1,4 +1,4 @@
-"""Searching by vector: an exact look at all vectors of a user, or at those whose sketches are nearest."""
+"""Searching by vector: exactly, by comparing all vectors of a user, or only those with the nearest sketches."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _of_each_part(moment: Moment, packed: Packed, where: Where, limit: int) -> l
 
 
 def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
-    """Of the entries with the nearest sketches, whatever their part, those that pass the filter."""
+    """The entries that pass the filter, among those of any part with the nearest sketches."""
     part, anywhere = where.filters.only, where.anywhere
     end = "" if part else f"ORDER BY v.score DESC FETCH FIRST {limit} ROWS WITH TIES"
 
@@ -81,7 +81,7 @@ def _among_nearest(moment: Moment, packed: Packed, where: Where, limit: int) -> 
 
 
 def _by_distance(moment: Moment, packed: Packed, count: int) -> str:
-    """The order of all sketches of a user, up to a number of them."""
+    """The clause that orders a user's sketches by distance, and limits their number."""
     bits = moment.state.graph
     if bits == 8 * len(packed.sketch) and count <= GRAPH_BREADTH:
         return f"ORDER BY s.sketch::bit({bits}) <~> $2::bit({bits}) LIMIT {count}"
@@ -89,7 +89,7 @@ def _by_distance(moment: Moment, packed: Packed, count: int) -> str:
 
 
 def _by_sketch(moment: Moment, packed: Packed, where: Where, limit: int) -> list[Scored]:
-    """Of the entries that pass the filter, those whose sketches are nearest."""
+    """The entries with the nearest sketches, among those that pass the filter."""
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user, sketch(packed.sketch))

@@ -1,4 +1,4 @@
-"""A search in other records than the present ones: an index in memory, as a folder has it."""
+"""Searching other records than the present ones, with a folder's index in memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def search_of(
 
 
 def _known(db: Database, entries: list[Entry]) -> dict[tuple[str, str], Packed]:
-    """The vectors of the records that are the same now."""
+    """The vectors of records that have not changed since."""
     hashes = {entry.ref: entry.hash for entry in entries}
     sql = """SELECT e.ref, e.hash, halfvec_send(v.vector), varbit_send(s.sketch) FROM entries e
     JOIN vectors v ON v.user_id = e.user_id AND v.n = e.n

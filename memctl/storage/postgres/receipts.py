@@ -12,11 +12,11 @@ from memctl.errors import MemctlError
 from memctl.storage.postgres.transactions import RELAXED, Database, literal
 
 MOST = 50_000
-"""Receipts that are kept for a user; `compact` drops older ones."""
+"""The number of receipts kept for a user; `compact` drops older ones."""
 
 
 class PostgresReceipts:
-    """Which memories each of a user's questions was answered with."""
+    """The memories in each answer to a user."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -58,7 +58,7 @@ class PostgresReceipts:
 
 
 class NoReceipts:
-    """Of another user's memories, which are read and not changed."""
+    """Stores nothing: another user's memories are read, never changed."""
 
     def write(self, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
         return ""

@@ -1,4 +1,4 @@
-"""The port `Revisions` of a storage that no version control knows."""
+"""The port `Revisions` of a storage without version control."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memctl.storage.ports.storage import Revision
 
 
 class NoRevisions:
-    """Nothing is known: the operation log alone tells what was."""
+    """No revisions: only the operation log has the past."""
 
     def head(self) -> Revision | None:
         return None

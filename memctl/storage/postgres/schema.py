@@ -1,4 +1,4 @@
-"""The tables: numbered migrations, and which of them a database has."""
+"""The tables: numbered migrations, and which of them were applied to a database."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from memctl.storage.postgres.connecting import Connection, connected, telling
 SCHEMA = "memctl"
 
 RULES = 5
-"""Raised where entries, terms or vectors are made in another way: then every user's are made again."""
+"""Increased when entries, terms or vectors are made differently: then every user's are rebuilt."""
 
 _LOCK = 0x6D656D63746C
-"""Of the advisory lock that whoever migrates holds ("memctl")."""
+"""The key of the advisory lock for migrations ("memctl")."""
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -32,7 +32,7 @@ def newest() -> int:
 
 
 def version(connection: Connection) -> int:
-    """The last migration that a database has seen; 0 where it has no table of memctl's."""
+    """The last migration applied to a database; 0 if it has no tables of memctl's."""
     there = connection.execute(f"SELECT to_regclass('{SCHEMA}.migrations') IS NOT NULL").fetchone()
     if not there or not there[0]:
         return 0
@@ -41,14 +41,14 @@ def version(connection: Connection) -> int:
 
 
 def vector_schema(connection: Connection) -> str:
-    """Where the types of pgvector are."""
+    """The schema of pgvector's types."""
     sql = "SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'"
     row = connection.execute(sql).fetchone()
     return str(row[0]) if row else "public"
 
 
 def check(address: Address, number: int) -> None:
-    """Go on only if the tables are those of this version.
+    """Check that the tables have this version.
 
     Raises:
         StorageError: there are none, or older ones.
@@ -66,7 +66,7 @@ def check(address: Address, number: int) -> None:
 
 
 def migrate(address: Address) -> list[int]:
-    """Bring the tables to this version, one transaction for each migration; returns those that were carried out.
+    """Migrate the tables to this version, with one transaction for each migration; returns the applied ones.
 
     Raises:
         RefusedError: the tables are those of a newer version, or the role may not create any.
@@ -81,7 +81,7 @@ def migrate(address: Address) -> list[int]:
 
 
 def _prepare(address: Address, connection: Connection) -> None:
-    """What the first migration needs: the extension, and the schema. Two may do so at once."""
+    """Create what the first migration needs: the extension and the schema. Two processes may do so at once."""
     with connection.transaction():
         _lock(connection)
         try:
@@ -102,12 +102,12 @@ def _prepare(address: Address, connection: Connection) -> None:
 
 
 def _lock(connection: Connection) -> None:
-    """Wait for whoever else migrates."""
+    """Wait for other migrating processes."""
     connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})::text".encode())
 
 
 def _carried_out(connection: Connection, number: int, script: str) -> bool:
-    """Carry out a migration, unless that was done."""
+    """Apply a migration, unless it was applied."""
     with connection.transaction():
         _lock(connection)
         if number <= version(connection):
@@ -119,11 +119,11 @@ def _carried_out(connection: Connection, number: int, script: str) -> bool:
 
 
 def grant(address: Address, role: str) -> None:
-    """Let a role use the tables: read and write rows, and no more.
+    """Allow a role to read and write rows of the tables, and nothing else.
 
     Raises:
         NotFoundError: there is no such role.
-        RefusedError: the tables belong to somebody else.
+        RefusedError: another role owns the tables.
     """
     schema, name = SCHEMA, psycopg.sql.Identifier(role).as_string()
     statements = (

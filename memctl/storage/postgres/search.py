@@ -1,18 +1,19 @@
-"""The port `Search` over the tables: by the rules of a folder's index, so that both give the same answers."""
+"""The port `Search` over the tables. It follows the rules of a folder's index, so that both give the same answers."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
 from memctl.core.models import MESSAGES, Filters
+from memctl.storage.entries import columns
+from memctl.storage.entries.decoding import SAMPLE, mean_size
 from memctl.storage.entries.rows import Row
 from memctl.storage.entries.scoring import MOST_WORDS, SMALL_PART, rarest_words
 from memctl.storage.entries.vectors import packed_question
-from memctl.storage.ports.search import SORTED, Match, Neighbours, Origin, Scored, Vector
+from memctl.storage.ports.search import Match, Neighbours, Origin, Scored, Vector
 from memctl.storage.postgres import nearest, words
 from memctl.storage.postgres import state as states
 from memctl.storage.postgres.conditions import Arguments, Where
@@ -22,11 +23,6 @@ from memctl.storage.postgres.moment import Moment
 from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import SNAPSHOT, Database
 from memctl.storage.postgres.words import Counts
-
-_SAMPLE = 50
-"""Messages by which the size of all is estimated."""
-
-_SORT_COLUMNS = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
 
 
 class PostgresSearch:
@@ -42,11 +38,11 @@ class PostgresSearch:
         return self._db.transaction(SNAPSHOT)
 
     def state(self) -> State:
-        """The state of what is searched."""
+        """The state of the index."""
         return self._now().state
 
     def _now(self) -> Moment:
-        """What is known of this moment: within a transaction it lasts until something is written."""
+        """What was read so far; within a transaction, it is valid until something is written."""
         now = (self._db.began, self._db.written)
         if not self._db.in_transaction or self._seen != now:
             fresh = self._db.in_transaction and not self._db.written
@@ -77,7 +73,7 @@ class PostgresSearch:
         argument, way = Arguments(self._db.user), "ASC" if ascending else "DESC"
         passing = f"FROM entries e WHERE e.user_id = $1 AND e.record AND {Where(filters, now).sql(argument)}"
         sql = f"""SELECT e.n {passing}
-        ORDER BY e.{_SORT_COLUMNS[sort]} {way} NULLS {"FIRST" if ascending else "LAST"}, e.memory_id {way}
+        ORDER BY e.{columns.SORTED_BY[sort]} {way} NULLS {"FIRST" if ascending else "LAST"}, e.memory_id {way}
         LIMIT {"ALL" if limit is None else int(limit)} OFFSET {int(offset)}"""
         keys = [key for (key,) in self._db.rows(sql, *argument.values)]
         if limit is None and not offset:
@@ -115,9 +111,7 @@ class PostgresSearch:
     def mean_message_size(self, most: int) -> int:
         if not self.has(MESSAGES):
             return 0
-        sampled = self._rows("e.part = 2", order=f"e.ref LIMIT {_SAMPLE}")
-        contents = [str(json.loads(each.raw)["text"]) for each in sampled]
-        return sum(min(most, len(text.encode("utf-8", "replace"))) for text in contents) // max(1, len(contents))
+        return mean_size(self._rows("e.part = 2", order=f"e.ref LIMIT {SAMPLE}"), most)
 
     # Words
 
@@ -155,7 +149,7 @@ class PostgresSearch:
             return nearest.nearest(self._now(), packed_question(tuple(vector)), self._where(filters, now), limit)
 
     def expect_nearest(self, vector: Vector, pools: Iterable[Filters], now: datetime, limit: int) -> None:
-        """Cosines to this vector are read along with what is found by words."""
+        """Cosines to this vector are read along with matches by words."""
         self._now().expect(packed_question(tuple(vector)))
 
     def cosines(self, vector: Vector, keys: Iterable[int]) -> dict[int, float]:
@@ -167,7 +161,7 @@ class PostgresSearch:
             moment.expect(packed)
             return moment.cosines(keys)
 
-    # What stands beside a match
+    # Around a match
 
     def passing(self, keys: Iterable[int], filters: Filters, now: datetime) -> set[int]:
         with self.snapshot():
@@ -181,7 +175,7 @@ class PostgresSearch:
             return {n for n, passes, *_ in rows if passes}
 
     def neighbours(self, keys: Sequence[int]) -> list[Neighbours]:
-        """The entries right before and after each of these in its session, in the order of writing."""
+        """The entries right before and after each of these in its session."""
         with self.snapshot():
             within = [key for key, origin in self._now().origins(keys).items() if origin.session]
             rows = self._db.rows(_NEIGHBOURS, self._db.user, numbers(within)) if within else []
@@ -201,7 +195,8 @@ class PostgresSearch:
 
 
 def _beside(sign: str, way: str) -> str:
-    """The entry right before or after one in its session. `created` is compared twice: the index serves that alone."""
+    """The entry right before or after one in its session. `created` is compared twice, because the index serves only
+    that comparison."""
     return f"""(SELECT x.n FROM entries x WHERE x.user_id = e.user_id AND x.session_id = e.session_id
         AND x.created {sign}= e.created AND (x.created, x.line, x.ref) {sign} (e.created, e.line, e.ref)
         ORDER BY x.created {way}, x.line {way}, x.ref {way} LIMIT 1)"""

@@ -53,13 +53,10 @@ class PostgresSessions:
         def changed() -> T:
             with self.locked(session_id):
                 present = self.load_if_exists(session_id)
-                aside = present is not None and not (present.own or foreign)
-                before = Session(check_session_id(session_id)) if present is None or aside else present
-                after, value = decide(before)
-                # Not compared as values: to Python 1 and true are equal.
-                if sessions.dump(after) != sessions.dump(before):
-                    if aside:
-                        self._set_aside(session_id)
+                value, after, aside = sessions.decided(session_id, present, decide, foreign=foreign)
+                if aside:
+                    self._set_aside(session_id)
+                if after:
                     self.write(after, now)
                 return value
 
@@ -75,7 +72,7 @@ class PostgresSessions:
         return self._held(session_id)
 
     def _set_aside(self, session_id: str) -> None:
-        """Keep what came from elsewhere under another name, where nothing reads it."""
+        """Move another user's session to a name that nothing reads."""
         self._db.run(
             """INSERT INTO texts (user_id, name, body) SELECT user_id, $3, body FROM sessions
             WHERE user_id = $1 AND session_id = $2 ON CONFLICT (user_id, name) DO UPDATE SET body = excluded.body""",
@@ -105,7 +102,7 @@ class PostgresSessions:
             return there
 
     def clear_temporary(self) -> None:
-        """Nothing is left behind by a transaction that did not end."""
+        """Does nothing: an interrupted transaction leaves nothing behind."""
 
     # Offloaded contents
 

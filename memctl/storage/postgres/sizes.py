@@ -1,4 +1,4 @@
-"""How much room a user's rows take."""
+"""The size of a user's rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BODIES = {
 
 
 def sizes(db: Database) -> dict[str, int]:
-    """The bytes of each kind of data, without those that the server adds to each row."""
+    """The bytes of each kind of data, without the server's overhead for each row."""
     with db.transaction(SNAPSHOT):
         counted = {name: db.rows(sql, db.user) for name, sql in _BODIES.items()}
     return {name: int(sum(size or 0 for (size,) in rows)) for name, rows in counted.items()}

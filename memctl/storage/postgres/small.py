@@ -1,7 +1,5 @@
-"""All entries of a user who has few, read in one round trip: by key, words and vector would take three.
-
-Each table is read for itself, and what belongs together is put together here: the server would take longer to plan the
-joins than to read the rows.
+"""Reading all entries of a user who has few in one round trip: by key, words and vector would take three. Each table is
+read separately and joined here: planning the joins would take the server longer than reading the rows.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from memctl.storage.postgres.derived import ROW, row_of
 from memctl.storage.postgres.moment import ORIGIN, Moment, Row, cosine
 
 MOST = 150
-"""Entries of such a user: three times as many as an answer decodes, or so."""
+"""The most entries of such a user: about three times as many as an answer decodes."""
 
 
 def is_small(moment: Moment) -> bool:
@@ -20,15 +18,15 @@ def is_small(moment: Moment) -> bool:
 
 
 def vectors_of(moment: Moment, where: Where) -> tuple[object, ...]:
-    """The key of all entries that pass a filter, by their cosine to the vector of the question."""
+    """The cache key of all entries that pass a filter, by their cosine to the question's vector."""
     return "all by vector", moment.vector, where
 
 
 def read(moment: Moment, scored: str, argument: Arguments, where: Where) -> list[Row]:
-    """The entries that pass a filter and have a score; all others that pass are noted.
+    """The entries that pass a filter and have a score; the others that pass are noted too.
 
     Args:
-        scored: the statement that gives their keys and scores, with its arguments.
+        scored: the statement that returns their keys and scores, with its arguments.
     """
     packed, of_entries, of_vectors = moment.vector, Arguments(moment.db.user), Arguments(moment.db.user)
     assert packed is not None
@@ -56,5 +54,5 @@ _OF_ROW = 8
 
 
 def _rows(scores: dict[int, float], columns: dict[int, Row]) -> list[Row]:
-    """Rows as `Moment.scored` reads them, of the entries that have a score."""
+    """The rows of entries with a score, in the form of `Moment.scored`."""
     return [(n, score, *columns[n]) for n, score in scores.items() if n in columns]

@@ -1,4 +1,4 @@
-"""The state of what is derived for a user."""
+"""The state of a user's derived rows."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES
 from memctl.storage.postgres.transactions import Database, literal
 
 PARTS = {MEMORIES: 1, MESSAGES: 2, DOCUMENTS: 3}
-"""The parts of an answer, as the tables name them."""
+"""The numbers of the parts of an answer in the tables."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What is noted of a user's derived rows.
+    """The state of a user's derived rows.
 
     Args:
-        version: changes with every change of them; `rules`: by which they were made.
-        model: whose vectors there are.
+        version: changes with every change of them; `rules`: the version of the rules that made them.
+        model: the identity of the model of the vectors.
         next_n: the key of the next entry.
-        memories, messages, documents: entries of each part; `size`: their terms, all together; `vectors`: how many
-            have been embedded.
-        messages_to: the last line of a transcript that is in them; `newest`: the last that there is.
-        problems: texts that cannot be read, with the reasons, as JSON.
-        graph: the bits of the sketches in the user's graph; 0 without one.
+        memories, messages, documents: the number of entries in each part; `size`: of all their terms; `vectors`: of
+            embedded entries.
+        messages_to: the last indexed line of a transcript; `newest`: the last line.
+        problems: unreadable texts with the reasons, as JSON.
+        graph: the number of bits of the sketches in the user's graph; 0 without one.
     """
 
     version: int = 0
@@ -48,7 +48,7 @@ class State:
         return self.memories + self.messages + self.documents
 
     def of(self, part: str) -> int:
-        """How many entries a part of an answer has."""
+        """The number of entries in a part of an answer."""
         return {MEMORIES: self.memories, MESSAGES: self.messages, DOCUMENTS: self.documents}[part]
 
 
@@ -57,20 +57,20 @@ _READ = f"{_COLUMNS}, coalesce((SELECT max(seq) FROM messages m WHERE m.user_id 
 
 
 def opening(user: str, beside: str = "") -> str:
-    """The statement that reads the state, and other columns behind it, for `Database.opening`."""
+    """The statement that reads the state, followed by other columns, for `Database.opening`."""
     columns = f"{_READ}, {beside}" if beside else _READ
     return f"SELECT {columns} FROM indexes i WHERE user_id = {literal(user)}"
 
 
 def locking(user: str, *, derived: bool = True, beside: str = "") -> str:
-    """The statements that wait for the lock of a user, and read the state: to the end of the transaction nobody else
-    changes memories, nor what is derived (unless that lock is to be taken later).
+    """The statements that wait for a user's lock and read the state. Until the transaction ends, nobody else changes
+    memories, nor derived rows if `derived` is set.
 
     Args:
-        beside: columns of `indexes i` that are read along, as they are once the lock of the user is held.
+        beside: columns of `indexes i` to read along, once the lock is held.
 
-    The advisory lock is a queue: whoever came first has it next. The lock of the row alone excludes others for certain
-    (on several nodes of Citus, say), but may go to a latecomer.
+    The advisory lock is a queue: it is granted in the order of requests. Only the row lock is certain to exclude others
+        (on several nodes of Citus, say), but it may be granted out of order.
     """
     queue = f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'memctl/{user}')}, 0))::text"
     row = f"SELECT FROM users WHERE user_id = {literal(user)} FOR UPDATE"
@@ -83,7 +83,7 @@ def opened(db: Database) -> State:
 
 
 def beside(db: Database) -> Sequence[Any]:
-    """The columns that were read along with it."""
+    """The columns that were read along with the state."""
     return db.opened[len(fields(State)) :] if db.opened else ()
 
 
@@ -94,13 +94,13 @@ def read(db: Database) -> State:
 
 
 def locked(db: Database) -> State:
-    """The state; nobody else changes it to the end of the transaction."""
+    """The state, locked: nobody else changes it until the transaction ends."""
     row = db.row(f"SELECT {_COLUMNS} FROM indexes WHERE user_id = $1 FOR UPDATE", db.user)
     return State(*row) if row else State()
 
 
 def write(db: Database, state: State) -> None:
-    """Note another state, of which the version grows."""
+    """Store a state, with the next version."""
     db.later(
         """UPDATE indexes SET version = version + 1, rules = $2, model = $3, next_n = $4, memories = $5, messages = $6,
         documents = $7, size = $8, vectors = $9, messages_to = $10, problems = $11 WHERE user_id = $1""",
@@ -119,5 +119,5 @@ _STAMP = """SELECT concat_ws(' ', (SELECT version FROM users WHERE user_id = $1)
 
 
 def stamp(db: Database) -> str:
-    """A text that is another one after any change that a reader can see."""
+    """A text that differs after any change that a reader can see."""
     return blake2b(str(db.value(_STAMP, db.user)).encode("utf-8", "replace"), digest_size=8).hexdigest()

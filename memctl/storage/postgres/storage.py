@@ -52,7 +52,7 @@ class PostgresStorage:
     """One user's memories in a database.
 
     Attributes:
-        report: what the last look at the tables found; None before the first.
+        report: the result of the last refresh; None before the first.
     """
 
     def __init__(self, db: Database, embedder: Embedder | None, *, log_limit: int) -> None:
@@ -120,7 +120,7 @@ class PostgresStorage:
         return type(self)(db, self.embedder, log_limit=self._log_limit)
 
     def close(self) -> None:
-        """Connections are the process's: others go on using them."""
+        """Does nothing: connections belong to the process, and others use them."""
 
     # Changing
 
@@ -137,7 +137,7 @@ class PostgresStorage:
         with self._held(beside=beginning(self.user, now)):
             view = replace(self.view(), begun=Beginning(*states.beside(self.db)))
             if tidy and not (first := housekeeping(view, now)).empty:
-                decide(self.view())  # what is going to be refused must change nothing, not even this
+                decide(self.view())  # a change that will be refused must change nothing, not even this
                 self._write(view, first, now)
                 view = self.view()
             change, value = decide(view)
@@ -150,8 +150,7 @@ class PostgresStorage:
 
     @contextmanager
     def _held(self, *, derived: bool = True, beside: str = "") -> Iterator[None]:
-        """A transaction in which nobody else changes memories or what is derived: all that a decision reads of them is
-        of one moment.
+        """A transaction in which nobody else changes memories or derived rows, so that a decision reads a single state.
 
         Args:
             beside: see `state.locking`.
@@ -172,7 +171,7 @@ class PostgresStorage:
         from memctl.storage.postgres import erasing
 
         def purged() -> T:
-            with self._held(derived=False):  # whoever holds a session may wait for what is derived
+            with self._held(derived=False):  # the holder of a session's lock may wait for the index
                 erasing.lock_everything(self.db)
                 what, value = decide(self.view())
                 erasing.erase(self.db, self.view(), self._indexing, what, now, self._log_limit)
@@ -186,7 +185,7 @@ class PostgresStorage:
     def locked(self) -> AbstractContextManager[None]:
         return self._held()
 
-    # What is derived
+    # The index
 
     def retry(self, action: Callable[[], T]) -> T:
         return action()
@@ -223,7 +222,7 @@ class PostgresStorage:
         return state.model == self.embedder.identity and state.vectors == state.total
 
     def _caught_up(self, state: State) -> State:
-        """The state, after taking in what was received since, and what another version has made."""
+        """The state, after indexing new messages, or rebuilding what another version made."""
         if state.rules < RULES:
             self._rebuild(None)
         elif state.newest > state.messages_to:
@@ -265,7 +264,7 @@ class PostgresStorage:
         self.db.retried(lambda: self.rebuild(progress))
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Make all that is derived again, in one transaction, or as part of the caller's."""
+        """Rebuild all derived rows, in one transaction, or as part of the caller's."""
         with self._held():
             self._indexing.rebuild(progress)
 
@@ -282,7 +281,7 @@ class PostgresStorage:
         return self.report
 
     def _embed_pending(self, state: State, at_most: int | None, progress: Progress | None) -> tuple[int, str]:
-        """Make the missing vectors, batch by batch, outside of any transaction; returns how many are still missing, and
+        """Make the missing vectors, batch by batch, outside transactions; returns how many are still missing, and
         why."""
         ready = self.embedder is None or state.model == self.embedder.identity
         missing = state.total - state.vectors if ready else state.total
@@ -330,7 +329,7 @@ class PostgresStorage:
         return states.stamp(self.db)
 
     def compact(self) -> list[str]:
-        """Drop receipts of long ago, and see to the graph. (The server gives back space by itself: autovacuum.)"""
+        """Drop old receipts, and build or drop the graph. (Autovacuum frees the space.)"""
         from memctl.storage.postgres import graphs
         from memctl.storage.postgres.receipts import PostgresReceipts
 
@@ -344,7 +343,7 @@ class PostgresStorage:
 
         return search_of(self.db, self.model(), records, self.embedder if vectors else None)
 
-    # What was
+    # The past
 
     def operations(self, memory_id: str = "", *, newest: int = 0) -> list[Operation]:
         return log.read(self.db, memory_id, newest)
@@ -379,6 +378,6 @@ def _notes(state: State) -> tuple[str, ...]:
 
 
 def of_database(storage: Storage) -> PostgresStorage:
-    """A storage that is in a database, for what is about databases."""
+    """The storage as a database, for features that are about databases."""
     assert isinstance(storage, PostgresStorage)
     return storage

@@ -18,7 +18,7 @@ TABLES = (
     "memories", "texts", "lines", "messages", "attachments", "sessions", "offloads", "queue", "log", "receipts",
     "indexes", "entries", "tags", "links", "postings", "vectors", "sketches", "users",
 )  # fmt: skip
-"""Every table with rows of a user, but for `shares`."""
+"""Every table with rows of a user, except `shares`."""
 
 
 def opened(address: Address) -> Connections:
@@ -38,7 +38,7 @@ def opened(address: Address) -> Connections:
 
 
 def found_version(address: Address) -> int:
-    """The version of the tables; 0 where there are none."""
+    """The version of the tables; 0 if there are none."""
     with telling(address), connected(address) as connection:
         return schema.version(connection)
 
@@ -60,7 +60,7 @@ def find_user(pool: Connections, name: str) -> str:
     """An existing user's name.
 
     Raises:
-        NotFoundError: there is none; near names are suggested.
+        NotFoundError: no such user; similar names are suggested.
     """
     from difflib import get_close_matches
 
@@ -75,7 +75,7 @@ def find_user(pool: Connections, name: str) -> str:
 
 
 def create_user(pool: Connections, name: str) -> bool:
-    """Make a user without memories; returns whether there was none of that name."""
+    """Create a user without memories; False if there is one with this name."""
     db = Database(pool, check_user_name(name))
     header = dumped({"format": document.FORMAT, "user_id": db.user})
     with db.transaction(LOCKED):
@@ -85,7 +85,7 @@ def create_user(pool: Connections, name: str) -> bool:
 
 
 def remove_user(pool: Connections, name: str, lock_timeout: float) -> None:
-    """Remove a user with everything, for good."""
+    """Remove a user and all of the user's data, for good."""
     db = Database(pool, name, lock_timeout=lock_timeout)
     with db.transaction(LOCKED):
         db.rows("SELECT FROM users WHERE user_id = $1 FOR UPDATE", name)
@@ -97,7 +97,7 @@ def remove_user(pool: Connections, name: str, lock_timeout: float) -> None:
 
 
 def share(pool: Connections, owner: str, reader: str) -> bool:
-    """Let a user read another's memories; False where that was so already."""
+    """Allow a user to read another's memories; False if that was allowed already."""
     db = Database(pool, owner)
     with db.transaction(LOCKED):
         sql = "INSERT INTO shares (user_id, reader) VALUES ($1, $2) ON CONFLICT DO NOTHING"
@@ -105,7 +105,7 @@ def share(pool: Connections, owner: str, reader: str) -> bool:
 
 
 def unshare(pool: Connections, owner: str, reader: str) -> bool:
-    """Let a user read another's memories no longer; False where that was so already."""
+    """Stop allowing a user to read another's memories; False if that was not allowed."""
     db = Database(pool, owner)
     with db.transaction(LOCKED):
         return db.run("DELETE FROM shares WHERE user_id = $1 AND reader = $2", owner, reader) > 0
@@ -118,10 +118,10 @@ def readers(pool: Connections, owner: str) -> list[str]:
 
 
 def need_share(pool: Connections, owner: str, reader: str) -> None:
-    """Go on only if a user may read another's memories.
+    """Check that a user may read another's memories.
 
     Raises:
-        RefusedError: not so. The message does not say whether there is such a user.
+        RefusedError: it is not allowed. The message does not tell whether the other user exists.
     """
     owner = check_user_name(owner)
     sql = "SELECT EXISTS (SELECT FROM shares WHERE user_id = $1 AND reader = $2)"

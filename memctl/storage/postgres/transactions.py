@@ -1,7 +1,6 @@
-"""The statements of one user's storage: each in a transaction that says whose rows it is about.
-
-A connection is held for a transaction only, and everything a transaction needs is set in it (`set_config(…, true)`): so
-a pooler may give the next one to another connection.
+"""The statements of one user's storage, each in a transaction that is limited to the user's rows. A connection is held
+only during a transaction, and all settings are local to it (`set_config(…, true)`), so a pooler may run the next one on
+another connection.
 """
 
 from __future__ import annotations
@@ -26,38 +25,39 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 MOST_PAUSE = 0.02
-"""Seconds, at most, before a transaction begins again, so that those that met do not meet again."""
+"""The most seconds before a transaction is retried; the actual time is random, so that the same ones do not conflict
+again."""
 
 STREAMED = 100
-"""Rows of a stream in memory at once."""
+"""Rows of a stream that are in memory at once."""
 
 TOGETHER = 1 << 20
-"""Characters of statements from which they wait no longer: a message has at most a gigabyte."""
+"""Characters of deferred statements from which on they are sent: a message can have at most a gigabyte."""
 
 GRAPH_BREADTH = 1_000
-"""Candidates that a search in a graph (HNSW) keeps, and so the most that it finds: pgvector allows no more."""
+"""Candidates of a search in a graph (HNSW), and so the most results: pgvector's maximum."""
 
 EVERYBODY = "*"
-"""Stands for the user where all users are listed; nobody can have this name."""
+"""Used as the user when all users are listed; no user can have this name."""
 
 SNAPSHOT = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
-"""Everything that is read is of one moment."""
+"""All reads see one snapshot."""
 
 LOCKED = "ISOLATION LEVEL READ COMMITTED"
-"""Sees what others have committed once it has their lock. (In a snapshot, all who waited for a lock would have to begin
-again when its holder commits, and who comes next would be left to chance.)"""
+"""Sees what others committed once it holds their lock. (With a snapshot, all that waited for a lock would have to be
+retried when its holder commits, and their order would be left to chance.)"""
 
 RELAXED = "ISOLATION LEVEL READ COMMITTED NOT DEFERRABLE"
-"""As `LOCKED`, for what can be made again: it is not waited for until it is on disk."""
+"""Like `LOCKED`, for derived rows, which can be rebuilt: a commit does not wait for the disk."""
 
 
 class Database:
-    """One user's rows, for one thread at a time.
+    """Access to one user's rows, for one thread at a time.
 
     Args:
-        user: whose rows.
-        reader: who reads them, where that is another user.
-        lock_timeout: seconds to wait for others who write.
+        user: the owner of the rows.
+        reader: the user who reads them, if that is another.
+        lock_timeout: seconds to wait for other writers.
     """
 
     def __init__(self, connections: Connections, user: str, *, reader: str = "", lock_timeout: float = 10.0) -> None:
@@ -67,9 +67,9 @@ class Database:
         self.opening = ""
         self.opened: Row | None = None
         """A statement that is sent along with the beginning of each transaction, which saves a round trip, and the row
-        that it gave."""
+        it returned."""
         self.began = self.written = 0
-        """Counts transactions, and the changes in the present one: what was looked up holds until one of them grows."""
+        """The number of transactions, and of changes in the present one: results are valid until one of them grows."""
         self._streams = 0
         self._waiting: list[str] = []
 
@@ -84,13 +84,13 @@ class Database:
     # Statements
 
     def rows(self, sql: str, *arguments: Any) -> list[Row]:
-        """The rows of a statement; outside of a transaction, of one of its own, in one round trip."""
+        """The rows of a statement; outside a transaction, it runs in its own, in one round trip."""
         if self._current is None:
             return self.once(SNAPSHOT, filled(sql, arguments))
         return self._execute(sql, arguments, binary=True).fetchall()
 
     def several(self, *statements: tuple[str, Sequence[Any]]) -> list[list[Row]]:
-        """The rows of each of several statements, in one round trip of the present transaction."""
+        """The rows of each of several statements, in one round trip, within the present transaction."""
         assert self._current is not None, "statements need a transaction"
         self._send()
         with telling(self.address):
@@ -114,7 +114,7 @@ class Database:
         return first[0] if first else None
 
     def stream(self, sql: str, *arguments: Any) -> Iterator[Row]:
-        """The rows of a statement, with few of them in memory at once. What is changed meanwhile does not show."""
+        """The rows of a statement, with few of them in memory at once. Later changes are not visible in them."""
         self._streams += 1
         name = f"rows_{self._streams}"
         with self.transaction(SNAPSHOT):
@@ -124,20 +124,20 @@ class Database:
             self._execute(f"CLOSE {name}")
 
     def run(self, sql: str, *arguments: Any) -> int:
-        """Carry out a statement in the present transaction; returns how many rows it touched."""
+        """Execute a statement in the present transaction; returns the number of affected rows."""
         self.written += 1
         return self._execute(sql, arguments).rowcount
 
     def later(self, sql: str, *arguments: Any) -> None:
-        """Carry out a statement whose outcome nobody needs: together with others, before the next one or the end of the
-        transaction, which saves round trips."""
+        """Defer a statement whose result is not needed: it is sent with others, before the next statement or at the end
+        of the transaction, which saves round trips."""
         self.written += 1
         self._waiting.append(filled(sql, arguments))
         if sum(map(len, self._waiting)) > TOGETHER:
             self._send()
 
     def _send(self) -> None:
-        """Carry out what waits."""
+        """Execute the deferred statements."""
         assert self._current is not None, "a change needs a transaction"
         statements, self._waiting = self._waiting, []
         if statements:
@@ -158,10 +158,10 @@ class Database:
 
     @contextmanager
     def transaction(self, kind: str, opening: str = "") -> Iterator[None]:
-        """All statements inside are one transaction; within another, they are part of that.
+        """Run the statements inside as one transaction, or as part of the present one.
 
         Args:
-            opening: the statements to begin with, instead of `Database.opening`.
+            opening: the statements to start with, instead of `Database.opening`.
 
         Raises:
             DatabaseError, StorageError, LockedError: nothing was changed.
@@ -184,7 +184,7 @@ class Database:
 
     @contextmanager
     def _met_others(self) -> Iterator[None]:
-        """Another transaction that came between is an error, unless `retried` begins again."""
+        """Report a conflict with another transaction as an error, unless `retried` tries again."""
         try:
             yield
         except connecting.RETRIED:
@@ -194,7 +194,7 @@ class Database:
 
     @contextmanager
     def _replaced(self, first: Connection, connection: Connection) -> Iterator[None]:
-        """A connection that was opened in the place of one that was lost is closed at the end."""
+        """At the end, close the connection if it replaced a lost one."""
         try:
             yield
         finally:
@@ -202,15 +202,15 @@ class Database:
                 connection.close()
 
     def once(self, kind: str, statement: str) -> list[Row]:
-        """Carry out a statement that stands for itself as a transaction, in one round trip; returns its rows."""
+        """Execute a statement as its own transaction, in one round trip; returns its rows."""
         with self._met_others(), self.connections.one() as first:
             connection, rows = self._begun(first, kind, f"{statement}; COMMIT")
             with self._replaced(first, connection):
                 return rows
 
     def _begun(self, connection: Connection, kind: str, statement: str) -> tuple[Connection, list[Row]]:
-        """The connection, in a transaction, and the rows of its first statement. It is another connection if the server
-        turns out to have been restarted."""
+        """The connection, in a transaction, and the rows of its first statement. It is a new connection if the server
+        was restarted."""
         with telling(self.address):
             try:
                 return connection, self._begin(connection, kind, statement)
@@ -240,7 +240,7 @@ class Database:
         return f'{schema.SCHEMA}, "{self.connections.vector_schema}"'
 
     def _commit(self, connection: Connection) -> None:
-        """Commit, after carrying out what waits, in the same round trip."""
+        """Execute the deferred statements and commit, in one round trip."""
         statements, self._waiting = [*self._waiting, "COMMIT"], []
         try:
             with telling(self.address):
@@ -252,10 +252,10 @@ class Database:
             raise DatabaseError(problem.message, hint=hint) from None
 
     def retried(self, action: Callable[[], T]) -> T:
-        """Do something that is one transaction, again where another one came between.
+        """Run an action that is one transaction, and retry it after a conflict with another.
 
         Raises:
-            LockedError: others came between for longer than `lock_timeout`.
+            LockedError: there were conflicts for longer than `lock_timeout`.
         """
         if self.in_transaction:
             return action()
@@ -274,16 +274,16 @@ class Database:
             self._retries = False
 
     def lock(self, name: str) -> None:
-        """Wait for a lock of the user's, which is held to the end of the transaction.
+        """Wait for a lock of the user's, and hold it until the transaction ends.
 
         Raises:
-            LockedError: somebody else has it for longer than `lock_timeout`.
+            LockedError: another process holds it for longer than `lock_timeout`.
         """
         self._execute(locking(self.user, name))
 
 
 def _shared(user: str, reader: str) -> str:
-    """The statement that gives the user, if a reader may read the memories."""
+    """The statement that returns the user if the reader may read the memories."""
     return f"SELECT user_id FROM shares WHERE user_id = {literal(user)} AND reader = {literal(reader)}"
 
 
@@ -293,7 +293,7 @@ def locking(user: str, name: str) -> str:
 
 
 def literal(value: object) -> str:
-    """A value as it stands in a statement."""
+    """A value as an SQL literal."""
     return Literal(escaped(value) if isinstance(value, str) else value).as_string(None)
 
 
@@ -301,7 +301,7 @@ _PLACE = re.compile(r"\$(\d+)")
 
 
 def filled(sql: str, arguments: Sequence[object]) -> str:
-    """A statement with its arguments in their places."""
+    """A statement with its arguments inserted."""
     values = [literal(value) for value in arguments]
     return _PLACE.sub(lambda match: values[int(match[1]) - 1], sql)
 
@@ -311,13 +311,13 @@ def _first(rows: Sequence[Row]) -> Row | None:
 
 
 def _last(cursor: psycopg.Cursor[Row]) -> list[Row]:
-    """The rows of the last of several statements that gives any."""
+    """The rows of the last of several statements that returns rows."""
     results = _results(cursor)
     return results[-1] if results else []
 
 
 def _results(cursor: psycopg.Cursor[Row]) -> list[list[Row]]:
-    """The rows of each of several statements that gives any."""
+    """The rows of each of several statements that returns rows."""
     results = []
     while True:
         if cursor.description:

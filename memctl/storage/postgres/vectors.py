@@ -1,4 +1,4 @@
-"""Packed vectors as pgvector takes them, so that their cosines are those of a folder's index to the last bit."""
+"""Packed vectors in pgvector's form, so that cosines equal those of a folder's index to the last bit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import mul
 
 
 def literal(packed: bytes) -> str:
-    """A vector of whole numbers, which `halfvec` holds exactly."""
+    """A vector of whole numbers, which `halfvec` stores exactly."""
     return f"[{','.join(map(str, array('b', packed)))}]"
 
 

@@ -1,4 +1,4 @@
-"""What a decision sees: one user's memories and texts, as they are in the tables."""
+"""What a decision sees: one user's memories and texts in the tables."""
 
 from __future__ import annotations
 
@@ -9,38 +9,33 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from memctl.core import kinds, records
+from memctl.core import records
 from memctl.core.formats import codec, document, knowledge, reflections, transcript_lines, trash
 from memctl.core.models import MEMORIES, TRASH, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
 from memctl.errors import InvalidDataError, NotFoundError
-from memctl.storage.entries import columns
 from memctl.storage.entries.rows import Row
 from memctl.storage.ports.search import Search
-from memctl.storage.ports.view import Counts, StoredDocument
+from memctl.storage.ports.view import StoredDocument
 from memctl.storage.postgres import lines
-from memctl.storage.postgres.derived import ROW, row_of
 from memctl.storage.postgres.escaping import restored, short, texts
+from memctl.storage.postgres.records import RAWS, Records
 from memctl.storage.postgres.search import PostgresSearch
-from memctl.storage.postgres.transactions import SNAPSHOT, Database, literal
-
-RECORDS_AT_ONCE = 500
+from memctl.storage.postgres.transactions import SNAPSHOT, literal
 
 _ORDER = {"fact_key": "e.created, e.memory_id"}
-"""The order of what is looked up by a column; else that in which it came."""
-
-_NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
+"""The order of memories that are looked up by a column; by default, the order of indexing."""
 
 
 class Beginning(NamedTuple):
-    """What every change looks at: it is read along with the lock, which saves round trips.
+    """What every change needs to know. It is read along with the lock, which saves round trips.
 
     Args:
-        header: what stands beside the records; `trash`: the names of the texts in the trash.
-        version: number of the last operation; `log_size`: bytes of all in the log.
+        header: the fields outside the records; `trash`: the names of the texts in the trash.
+        version: the number of the last operation; `log_size`: the bytes of the log.
         expires: whether any memory has expired.
-        reflections: whether there are any.
+        reflections: whether there are reflections.
     """
 
     header: bytes | None
@@ -50,10 +45,6 @@ class Beginning(NamedTuple):
     reflections: bool
     trash: Sequence[str]
 
-
-RAWS = """SELECT m.memory_id, m.raw FROM unnest($2::text[]) WITH ORDINALITY w (id, place)
-JOIN memories m ON m.user_id = $1 AND m.memory_id = w.id ORDER BY w.place"""
-"""The records with some ids."""
 
 _EXPIRED = "e.expires <= {now} AND NOT e.pinned"
 _REFLECTIONS = "EXISTS (SELECT FROM entries e WHERE e.user_id = {user} AND e.part = 1 AND NOT e.record)"
@@ -72,35 +63,25 @@ def beginning(user: str, now: datetime) -> str:
 
 
 @dataclass(frozen=True)
-class PostgresView:
-    """The port `View` over the tables. Within a transaction, it is of one moment."""
+class PostgresView(Records):
+    """The port `View` over the tables; `Records` has what one statement answers. Within a transaction, it shows one
+    state."""
 
-    db: Database
     searched: PostgresSearch
     ids: IdMaker
     given: dict[str, str] = field(default_factory=dict)
-    """The last id given out in each second, whatever became of its memory."""
+    """The last id issued in each second, whatever happened to its memory."""
     last: dict[str, str | None] = field(default_factory=dict)
     """The last id of each second that was looked up."""
     new: set[str] = field(default_factory=set)
-    """The ids that this view has given out, which no memory has."""
+    """The ids that this view issued, which no memory has."""
     expected: dict[tuple[str, str], list[bytes]] = field(default_factory=dict)
-    """The records that were looked up ahead, by column and value."""
+    """The records that `expect` looked up, by column and value."""
     begun: Beginning | None = None
 
     @property
     def search(self) -> Search:
         return self.searched
-
-    def _memories(self, condition: str, *arguments: Any, order: str = "e.n", limit: int | None = None) -> list[Memory]:
-        return [row.memory for row in self._rows(f"e.record AND {condition}", *arguments, order=order, limit=limit)]
-
-    def _rows(self, condition: str, *arguments: Any, order: str, limit: int | None = None) -> list[Row]:
-        """The rows that meet a condition; which are the first of them is decided before any bytes are read."""
-        some = f"SELECT * FROM entries e WHERE e.user_id = $1 AND {condition}"
-        some += "" if limit is None else f" ORDER BY {order} LIMIT {limit}"
-        sql = f"SELECT {ROW} FROM ({some}) e ORDER BY {order}"
-        return [row_of(values) for values in self.db.rows(sql, self.db.user, *arguments)]
 
     # Memories
 
@@ -112,7 +93,7 @@ class PostgresView:
         return None if raw is None else document.decode_raw(raw)
 
     def expect(self, memories: Sequence[Memory]) -> None:
-        """Look all of them up at once, in one round trip."""
+        """Look up all of them in one round trip."""
         ids = [m.memory_id for m in memories]
         wanted = {
             "memory_id": ids,
@@ -141,27 +122,6 @@ class PostgresView:
             return memory
         raise NotFoundError(f"no memory {memory_id!r}")
 
-    def raws(self, memory_ids: Sequence[str] | None = None) -> dict[str, bytes]:
-        if memory_ids is None:
-            sql = """SELECT m.memory_id, m.raw FROM memories m JOIN entries e ON e.user_id = m.user_id
-            AND e.path = 'memory.json' AND e.ref = m.memory_id WHERE m.user_id = $1 ORDER BY e.created, e.memory_id"""
-            return {restored(name): raw for name, raw in self.db.rows(sql, self.db.user)}
-        rows = self.db.rows(RAWS, self.db.user, texts(memory_ids)) if memory_ids else []
-        return {restored(name): raw for name, raw in rows}
-
-    def all(self) -> Iterator[Memory]:
-        return (document.decode_raw(raw) for _, raw in self.raw_records())
-
-    def raw_records(self) -> Iterator[tuple[str, bytes]]:
-        after: tuple[float, str] = (-float("inf"), "")
-        sql = """SELECT e.created, e.memory_id, m.raw FROM entries e
-        JOIN memories m ON m.user_id = e.user_id AND m.memory_id = e.ref
-        WHERE e.user_id = $1 AND e.record AND e.created >= $2 AND (e.created, e.memory_id) > ($2, $3)
-        ORDER BY e.created, e.memory_id LIMIT $4"""
-        while rows := self.db.rows(sql, self.db.user, *after, RECORDS_AT_ONCE):
-            yield from ((restored(name), raw) for _, name, raw in rows)
-            after = (rows[-1][0], restored(rows[-1][1]))
-
     def matching(self, filters: Filters, now: datetime) -> Iterator[Memory]:
         rows = self.searched.matching(replace(filters, only=MEMORIES), now)
         return (row.memory for row in rows if row.is_record)
@@ -174,60 +134,6 @@ class PostgresView:
 
     def imported(self, external_id: str) -> list[Memory]:
         return self._looked_up("external_id", short(external_id))
-
-    def pinned(self, limit: int, now: datetime) -> list[Memory]:
-        condition = "e.pinned AND e.status = 'active' AND (e.ends IS NULL OR e.ends > $2)"
-        return self._memories(condition, now.timestamp(), order="e.importance DESC, e.ref", limit=limit)
-
-    def tagged(self, tag: str, limit: int, now: datetime) -> list[Memory]:
-        return self._memories(
-            """e.n IN (SELECT n FROM tags WHERE user_id = $1 AND tag = $2) AND e.status = 'active'
-            AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
-            *(short(tag), now.timestamp()),
-            order="e.pinned DESC, e.importance DESC, e.created, e.ref",
-            limit=limit,
-        )
-
-    def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
-        first = f"(e.kind = '{kinds.PREFERENCE}' OR e.category = 'preference')"
-        return self._memories(
-            f"""e.kind NOT IN ({_NO_PROFILE}) AND e.status = 'active' AND e.confidence >= $2
-            AND (e.expires IS NULL OR e.expires > $3) AND (e.ends IS NULL OR e.ends > $3)""",
-            *(least_confidence, now.timestamp()),
-            order=f"{first} DESC, e.happened DESC NULLS LAST, e.ref DESC",
-            limit=limit,
-        )
-
-    def categories(self) -> set[str]:
-        return {restored(name) for name in self._distinct("category") if name}
-
-    def kinds(self) -> set[str]:
-        return {restored(name) for name in self._distinct("kind")} - {"", kinds.MESSAGE}
-
-    def _distinct(self, column: str) -> list[str]:
-        sql = f"SELECT DISTINCT {column} FROM entries WHERE user_id = $1"
-        return [name for (name,) in self.db.rows(sql, self.db.user)]
-
-    def tag_counts(self) -> dict[str, int]:
-        sql = """SELECT t.tag, count(*) FROM tags t JOIN entries e ON e.user_id = t.user_id AND e.n = t.n
-        WHERE t.user_id = $1 AND e.record AND e.status = 'active' GROUP BY t.tag ORDER BY t.tag"""
-        return {restored(tag): count for tag, count in self.db.rows(sql, self.db.user)}
-
-    def counts(self) -> Counts:
-        by_column = {name: self._counted(column, "status = 'active'") for name, column in columns.COUNTED.items()}
-        days = self._counted("floor(created / 86400)::bigint", "status = 'active' AND created > 0")
-        return Counts(self._counted("status", "true"), **by_column, months=columns.months(days))
-
-    def _counted(self, what: str, condition: str) -> dict[str, int]:
-        """The number of memories with each value, most frequent first."""
-        sql = f"""SELECT {what}, count(*) FROM entries WHERE user_id = $1 AND record AND {condition}
-        GROUP BY 1 ORDER BY 2 DESC, 1"""
-        return {restored(str(value)): number for value, number in self.db.rows(sql, self.db.user) if value}
-
-    def naming(self, ids: Iterable[str]) -> list[Memory]:
-        names = texts(map(short, ids))
-        condition = "e.n IN (SELECT n FROM links WHERE user_id = $1 AND target = ANY($2::text[]))"
-        return self._memories(condition, names, order="e.created, e.memory_id")
 
     @property
     def header(self) -> Mapping[str, Any]:
@@ -243,30 +149,7 @@ class PostgresView:
     def tombstones(self) -> set[str]:
         return document.tombstones(self.header)
 
-    # Ids
-
-    def ids_starting(self, beginning: str, limit: int) -> list[str]:
-        return self._ids("starts_with(memory_id, $2)", beginning, limit)
-
-    def ids_ending(self, ending: str, limit: int) -> list[str]:
-        return self._ids("right(memory_id, length($2)) = $2", ending, limit)
-
-    def _ids(self, condition: str, argument: str, limit: int) -> list[str]:
-        sql = f"""SELECT DISTINCT memory_id FROM entries WHERE user_id = $1 AND memory_id <> '' AND {condition}
-        ORDER BY 1 LIMIT $3"""
-        return [restored(name) for (name,) in self.db.rows(sql, self.db.user, argument, limit)]
-
-    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
-        part = f"right(memory_id, {end})" if end else "memory_id"
-        sql = f"""SELECT DISTINCT memory_id FROM entries WHERE user_id = $1 AND memory_id <> ''
-        AND starts_with({part}, $2) ORDER BY memory_id DESC LIMIT $3"""
-        return [restored(name) for (name,) in self.db.rows(sql, self.db.user, beginning, limit)]
-
-    def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
-        ends = texts(name[-length:] for name in ids)
-        sql = f"""SELECT DISTINCT memory_id FROM entries WHERE user_id = $1 AND memory_id <> ''
-        AND (right(memory_id, {length}) = ANY($2::text[]) OR left(memory_id, {length}) = ANY($2::text[]))"""
-        return [restored(name) for (name,) in self.db.rows(sql, self.db.user, ends)]
+    # New ids
 
     def new_id(self, created: datetime) -> str:
         return self._free([self.ids(created, datetime.now(UTC))])[0]
@@ -285,7 +168,7 @@ class PostgresView:
         return free
 
     def _last_of(self, drawn: Iterable[str]) -> tuple[str, Sequence[str]]:
-        """The statement that gives the last id of each second of some ids, with its arguments."""
+        """The statement that returns the last id of each second of some ids, with its arguments."""
         seconds = dict(map(records.same_second, drawn))
         return _LAST_IDS, (self.db.user, texts(seconds), texts(seconds.values()))
 
@@ -354,10 +237,6 @@ class PostgresView:
         data = self.read(name)
         return None if data is None else reflections.parse(data, name)
 
-    def referring(self, name: str) -> set[str]:
-        sql = "SELECT ref FROM entries e WHERE user_id = $1 AND record AND summary_ref = $2"
-        return {restored(ref) for (ref,) in self.db.rows(sql, self.db.user, short(name))}
-
     @cached_property
     def _has_reflections(self) -> bool:
         if self.begun:
@@ -374,7 +253,7 @@ class PostgresView:
         )
         return [reflections.parse(row.raw, row.path) for row in rows]
 
-    # What is to be tidied up
+    # Housekeeping
 
     def expired(self, now: datetime) -> list[Memory]:
         if self.begun and not self.begun.expires:
@@ -382,7 +261,7 @@ class PostgresView:
         return self._memories(_EXPIRED.format(now="$2"), now.timestamp(), order="e.expires, e.ref")
 
     def repeated(self) -> set[str]:
-        """None: an id is a key here."""
+        """Always empty: ids are keys."""
         return set()
 
     def misnamed(self) -> list[Row]:
@@ -403,7 +282,7 @@ FROM unnest($2::text[], $3::text[]) w (low, high)"""
 
 
 def _looking_up(column: str) -> str:
-    """The statement that gives the records with some values in a column, each with its value."""
+    """The statement that returns the records with some values in a column, each with its value."""
     if column == "memory_id":
         return RAWS
     return f"""SELECT w.value, (SELECT m.raw FROM memories m WHERE m.user_id = $1 AND m.memory_id = e.ref)

@@ -1,4 +1,4 @@
-"""Full text: how many entries hold a term, and BM25 as FTS5 computes it, to the last bit."""
+"""Full-text search: the number of entries with a term, and BM25 exactly as FTS5 computes it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from memctl.storage.postgres.state import PARTS, State
 from memctl.storage.postgres.transactions import Database
 
 KEPT = 10_000
-"""Counts kept at most: of so many different words in the questions between two changes."""
+"""The most counts that are cached: one for each word of the questions since the last change."""
 
 FEW = 300
-"""Up to this many entries, those of all parts are read at once: that takes less time than another round trip."""
+"""Up to this many entries, all parts are read at once: that is faster than another round trip."""
 
 LEAST_IDF = 1e-6
-"""Of a term that more than half of the entries hold."""
+"""The weight of a term in more than half of the entries."""
 
 
 class Counts:
-    """In how many entries each term is, kept until what is searched changes: questions repeat their words."""
+    """The number of entries with each term, cached until the index changes: questions repeat words."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -36,16 +36,16 @@ class Counts:
         self._frequent: set[str] = set()
 
     def of(self, state: State, words: Iterable[str]) -> dict[str, int]:
-        """In how many of all entries each term is."""
+        """The number of entries with each term."""
         return {word: counts[0] for word, counts in self._looked_up(state, words).items()}
 
     def in_documents(self, state: State, words: Iterable[str]) -> dict[str, int]:
-        """In how many passages of documents each term is."""
+        """The number of passages of documents with each term."""
         return {word: counts[1] for word, counts in self._looked_up(state, words).items()}
 
     def of_rare(self, state: State, words: Iterable[str]) -> dict[str, int]:
-        """As `of`; only of words that more than `MANY` entries have, no more than that is counted, if there are enough
-        others: counting a frequent word takes as long as scoring it."""
+        """Like `of`, but counts stop above `MANY` if there are enough rarer words: counting a frequent word takes as
+        long as scoring it."""
         wanted = [*dict.fromkeys(words)]
         if missing := [word for word in self._missing(state, wanted) if word not in self._frequent]:
             rows = self._db.rows(_UP_TO_MANY, self._db.user, texts(missing))
@@ -68,8 +68,8 @@ class Counts:
         return {word: self._counts[word] for word in wanted}
 
     def _missing(self, state: State, words: Iterable[str]) -> list[str]:
-        """The words that are still to be counted."""
-        # What a transaction has written may be taken back: it is remembered no longer than that lasts.
+        """The words that are not counted yet."""
+        # What a transaction wrote may be rolled back, so counts are cached only until it ends.
         of = (state.version, self._db.began if self._db.written else 0, self._db.written)
         if self._of != of or len(self._counts) > KEPT:
             self._of, self._counts, self._frequent = of, {}, set()
@@ -83,7 +83,7 @@ _UP_TO_MANY = f"""SELECT w.term, c.* FROM unnest($2::text[]) w (term) CROSS JOIN
 
 @dataclass(frozen=True)
 class Question:
-    """The terms of a question that any entry holds, in their order, with how many do."""
+    """The terms of a question that the index has, in order, with the number of entries."""
 
     state: State
     counts: Mapping[str, int]
@@ -109,7 +109,7 @@ class Question:
 
 
 def full_text(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
-    """Entries that hold any of the terms, best first."""
+    """Entries with any of the terms, best first."""
     if not question.counts:
         return []
     if small.is_small(moment):
@@ -123,8 +123,8 @@ def full_text(moment: Moment, question: Question, where: Where, limit: int) -> l
     return _in_order(moment, question, where, limit)
 
 
-# The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (OFFSET 0 keeps the planner
-# from joining in another order.)
+# The scores, summed in the order of the terms, as FTS5 does: equal texts have equal scores. (`OFFSET 0` keeps the
+# planner from changing the order of joins.)
 _SCORED = """SELECT p.n, sum(q.idf * ((p.tf * 2.2::float8) / (p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.size
     / {usual}::float8)))) AS score{weight}
 FROM unnest({terms}::text[], {idfs}::float8[]{weights}) q (term, idf{name})
@@ -133,10 +133,10 @@ GROUP BY p.n"""
 
 
 def _scored(question: Question, argument: Arguments, weights: Iterable[float] = (), within: str = "") -> str:
-    """The statement that scores all entries with any of the terms, with the weight of the terms that choose.
+    """The statement that scores all entries with any of the terms.
 
     Args:
-        within: only the postings that meet this condition.
+        within: a condition on the postings to use.
     """
     given = {"usual": argument(question.usual), "terms": argument(texts(question.counts))}
     given |= {"idfs": argument(numbers(question.idfs)), "weight": "", "weights": "", "name": "", "within": within}
@@ -147,7 +147,7 @@ def _scored(question: Question, argument: Arguments, weights: Iterable[float] = 
 
 
 def _of_small(moment: Moment, question: Question, where: Where) -> list[Scored]:
-    """Where all of a user is read at once."""
+    """For users whose entries are all read at once."""
     anywhere = where.anywhere
 
     def read() -> list[Row]:
@@ -167,7 +167,7 @@ def _of_few(moment: Moment, question: Question, where: Where, limit: int) -> lis
 
 
 def _in_order(moment: Moment, question: Question, where: Where, limit: int) -> list[Scored]:
-    """The first that pass a filter, of all."""
+    """The first entries of all that pass a filter."""
 
     def read() -> list[Row]:
         argument = Arguments(moment.db.user)
@@ -205,7 +205,7 @@ WHERE w.weight >= {enough}::float8 OR NOT c.suffice"""
 
 
 def _within(where: Where) -> str:
-    """The condition on postings of what can pass a filter, as far as that is quickly known."""
+    """A condition on postings that entries must meet to pass a filter, as far as that is known quickly."""
     part = f" AND part = {PARTS[where.filters.only]}" if where.filters.only else ""
     inactive = (
         " AND n IN (SELECT n FROM entries WHERE user_id = $1 AND status <> 'active')" if where.is_inactive else ""

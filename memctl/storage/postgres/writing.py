@@ -1,4 +1,4 @@
-"""Carrying out a change: rows of the truth, its line in the log, and what is derived, in the caller's transaction."""
+"""Writing a change in the caller's transaction: the rows, its line in the log, and the derived rows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from memctl.storage.postgres import state as states
 from memctl.storage.postgres.derived import Known, Place
 from memctl.storage.postgres.escaping import LONGEST_ID, blobs, restored, texts
 from memctl.storage.postgres.indexing import Indexing
+from memctl.storage.postgres.records import RAWS
 from memctl.storage.postgres.state import State
 from memctl.storage.postgres.transactions import Database
-from memctl.storage.postgres.view import RAWS, PostgresView
+from memctl.storage.postgres.view import PostgresView
 
 Header = tuple[Mapping[str, Any], Mapping[str, Any]]
 
@@ -29,11 +30,11 @@ Header = tuple[Mapping[str, Any], Mapping[str, Any]]
 def carried_out(
     db: Database, view: PostgresView, indexing: Indexing, change: Change, now: datetime, log_limit: int
 ) -> None:
-    """Write a change. The user's row is locked.
+    """Write a change. Call it with the user's row locked.
 
     Raises:
-        ConflictError: a text is not what the decision saw.
-        InvalidDataError: a record has no form in JSON, or an id is too long.
+        ConflictError: a text differs from what the decision saw.
+        InvalidDataError: JSON cannot represent a record, or an id is too long.
     """
     raws = {memory.memory_id: change.raws.get(memory.memory_id) or document.raw_of(memory) for memory in change.puts}
     _check(view, raws, change.texts)
@@ -49,12 +50,12 @@ def carried_out(
 
 @dataclass(frozen=True)
 class _Before:
-    """What there was before a change.
+    """The state before a change.
 
     Args:
-        version: number of the last operation; `log_size`: bytes of all in the log.
-        state: of what is derived.
-        raws, entries: of the memories that the change is about.
+        version: the number of the last operation; `log_size`: the bytes of the log.
+        state: the state of the derived rows.
+        raws, entries: those of the memories that it changes.
     """
 
     version: int
@@ -65,7 +66,7 @@ class _Before:
 
 
 def _before(db: Database, view: PostgresView, ids: Sequence[str]) -> _Before:
-    """Read what there is; of what the view has read already, and of new ids, nothing is read again."""
+    """Read the state before a change, except for what the view has read already, and for new ids."""
     state = states.locked(db) if db.written else states.opened(db)  # which `state.locking` has read
     places = [(FILE_NAME, name) for name in ids]
     if view.begun and view.new.issuperset(ids):
@@ -91,7 +92,7 @@ def _check(view: PostgresView, raws: Mapping[str, bytes], edits: Sequence[TextEd
 
 
 def _header(view: PostgresView, change: Change) -> Header | None:
-    """What stands beside the records, before and after; None where it stays."""
+    """The fields outside the records, before and after; None if they do not change."""
     if change.header is None:
         return None
     return view.header, document.header_with(view.db.user, view.header, change.header)
@@ -134,7 +135,7 @@ def _note(
     before: _Before,
     log_limit: int,
 ) -> None:
-    """Note the operation."""
+    """Log the operation."""
     operation = Operation(
         op=operations.new_id(now),
         at=times.to_text(now),
@@ -153,5 +154,5 @@ def _note(
 
 
 def dumped(header: Mapping[str, Any]) -> bytes:
-    """A header as it is kept."""
+    """A header in its stored form."""
     return json.dumps(header, ensure_ascii=False).encode("utf-8", "surrogatepass")
