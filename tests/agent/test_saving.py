@@ -333,9 +333,7 @@ def test_a_context_of_an_empty_memory(box: Toolbox):
 
 
 def test_an_offloaded_text_is_shown_by_its_reference(box: Toolbox, store: MemoryStore):
-    from memctl.storage.files import sessions
-
-    reference = sessions.offload(store.folder, "main", "begin " + "word " * 3000)
+    reference = store.engine.storage.sessions.offload("main", "begin " + "word " * 3000)
     assert "begin word" in box.call("show_memory", {"id": reference})
     assert "begin" not in box.call("show_memory", {"id": reference, "offset": 6})
 

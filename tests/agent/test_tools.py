@@ -449,10 +449,8 @@ def test_a_passage_of_a_document_is_shown(box: Toolbox, store: MemoryStore, tmp_
 
 
 def test_what_was_laid_aside_is_read_in_parts(box: Toolbox, store: MemoryStore):
-    from memctl.storage.files import sessions
-
     whole = " ".join(f"word{n}" for n in range(3000))
-    reference = sessions.offload(store.folder, "main", whole)
+    reference = store.engine.storage.sessions.offload("main", whole)
     read, offset = "", 0
     while True:
         answer = box.call("read_offloaded", {"reference": reference, "offset": offset})

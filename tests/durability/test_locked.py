@@ -35,7 +35,7 @@ def _save(store: MemoryStore) -> None:
     def noted(session: Session) -> tuple[Session, None]:
         return session.with_component("memory", {"notes": ["tea"]}), None
 
-    sessions.change(store.folder, "chat", noted, operations.LATER, timeout=0)
+    store.engine.storage.sessions.change("chat", noted, operations.LATER)
 
 
 OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {

@@ -333,9 +333,7 @@ def test_a_session_that_was_renamed(store: MemoryStore) -> None:
 
 
 def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
-    from memctl.storage.files import sessions
-
-    reference = sessions.offload(store.folder, "talk", "a long output")
+    reference = store.engine.storage.sessions.offload("talk", "a long output")
     store.sessions.conversation("talk").add(f"It is laid aside as {reference}", now=NOW)
     aside = store.folder.sessions / "talk.d"
     aside.rename(store.folder.sessions / "old.d")
