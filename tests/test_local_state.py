@@ -26,8 +26,9 @@ from memctl.core.models import LogLine, Memory
 from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
-from memctl.storage.files import atomic, journal, local_state, opening, receipts, replay, signing, watermark
+from memctl.storage.files import atomic, journal, local_state, opening, replay, signing, watermark
 from memctl.storage.files.layout import COUNTED, TRASH, path_of
+from memctl.storage.files.receipts import FolderReceipts
 from memctl.storage.index import database
 
 Opener = Callable[..., MemoryStore]
@@ -341,7 +342,7 @@ def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
     store.local_state.adopt()
     assert store.local_state.unverified().entries == store.local_state.unverified().left == ()
     assert [op.command for op in store.history.operations()] == ["import", "forget", "add"]
-    assert len(list(receipts.read(store.folder))) == 1
+    assert len(list(FolderReceipts(store.folder).read())) == 1
     taken = store.history.undo(2)
     assert taken.stopped is None
     assert store.get("m1").content == "Alice likes tea."
@@ -370,7 +371,7 @@ def test_adopting_that_is_cut_off_goes_on(older: MemoryStore, opener: Opener, mo
         copy.local_state.adopt()
         assert copy.local_state.unverified().entries == copy.local_state.unverified().left == ()
         assert [op.command for op in copy.history.operations()] == ["import", "forget", "add"]
-        assert len(list(receipts.read(copy.folder))) == 1
+        assert len(list(FolderReceipts(copy.folder).read())) == 1
         copy.history.undo(2)
         assert copy.get("m1").content == "Alice likes tea."
         if calls["made"] < number:
@@ -629,7 +630,7 @@ def test_a_receipt_that_is_being_written_is_kept_while_others_are_moved(filled: 
     with filled.folder.receipts.open("ab") as log:
         log.write(b'{"receipt": "planted"}\n')
     local_state.set_aside(filled.folder)
-    assert len(list(receipts.read(filled.folder))) == 1
+    assert len(list(FolderReceipts(filled.folder).read())) == 1
     assert LogLine("feedback.jsonl", b"{}").added
 
 

@@ -17,6 +17,7 @@ from memctl.errors import MemctlError
 from memctl.storage.files import edit, journal
 from memctl.storage.files.merge_sides import header_with_ids, with_ids
 from memctl.storage.folder.view import FolderView
+from memctl.storage.ports.view import named_record
 
 _NO_ID = re.compile(rb'"memory_id"\s*:\s*(null|"")')
 _ID = re.compile(r'("memory_id"\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)')
@@ -159,19 +160,10 @@ def _named_by_reflections(
     """Ids that occur only in the front matter of a reflection, with the records that refer to that reflection."""
     named: dict[str, set[str]] = defaultdict(set)
     for record in known.values():
-        owner = _owner(view, record.reference) if reflections.is_reference(record.reference) else ""
+        owner = named_record(view, record.reference) if reflections.is_reference(record.reference) else ""
         if owner and owner not in known and owner not in gone:
             named[owner].add(record.memory_id)
     return named
-
-
-def _owner(view: FolderView, path: str) -> str:
-    """The id in the front matter of a reflection; empty if it has none or is unreadable."""
-    try:
-        reflection = view.reflection(path)
-    except MemctlError:
-        return ""
-    return reflection.memory_id if reflection else ""
 
 
 def _same_content(view: FolderView, known: Mapping[str, RecordSummary], missing: set[str]) -> dict[str, set[str]]:

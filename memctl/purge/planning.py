@@ -11,7 +11,6 @@ from memctl.core.formats import document, reflections
 from memctl.core.models import Memory
 from memctl.core.provenance import SAID
 from memctl.core.text.stopwords import stop_terms
-from memctl.errors import MemctlError
 from memctl.purge.kept import Kept
 from memctl.purge.left import phrases, still_mentioned
 from memctl.purge.marks import marks
@@ -21,7 +20,7 @@ from memctl.storage.files.erasing import carrying_out
 from memctl.storage.files.erasing.erasure import Erasure
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.view import FolderView
-from memctl.storage.ports.view import View
+from memctl.storage.ports.view import View, named_record
 
 
 @dataclass(frozen=True)
@@ -126,19 +125,10 @@ def _reflections(
     """Reflections that name one of the memories, or that only these refer to; with their proposals."""
     naming_them = [path for path in paths if mentions.in_reflection(view.read(path) or b"", named)]
     referred = [m.summary_md_ref for m in gone if reflections.is_reference(m.summary_md_ref)]
-    going = [path for path in referred if not kept.refer_to(path) and _record_of(view, path) not in kept]
+    going = [path for path in referred if not kept.refer_to(path) and named_record(view, path) not in kept]
     own = dict.fromkeys((*naming_them, *going))
     proposals = (path.removesuffix(".md") + ".proposed.md" for path in own)
-    return [*own, *(path for path in proposals if not kept.refer_to(path) and _record_of(view, path) not in kept)]
-
-
-def _record_of(view: View, path: str) -> str:
-    """The id that a reflection names as its record; empty if it names none, or is unreadable."""
-    try:
-        reflection = view.reflection(path)
-    except MemctlError:
-        return ""
-    return reflection.memory_id if reflection else ""
+    return [*own, *(path for path in proposals if not kept.refer_to(path) and named_record(view, path) not in kept)]
 
 
 def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:

@@ -17,7 +17,7 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LONGEST_HAN = 4
 
 
-def key_topics(texts: Sequence[str], most: int = MOST) -> list[str]:
+def key_topics(texts: Sequence[str]) -> list[str]:
     """The most frequent words in their original form; names count twice, and earlier words come first."""
     weights: Counter[str] = Counter()
     written: dict[str, str] = {}
@@ -31,7 +31,7 @@ def key_topics(texts: Sequence[str], most: int = MOST) -> list[str]:
         written[run] = run
         weights[run] += times
     place = {term: at for at, term in enumerate(written)}
-    return [written[term] for term in sorted(weights, key=lambda t: (-weights[t], place[t]))[:most]]
+    return [written[term] for term in sorted(weights, key=lambda t: (-weights[t], place[t]))[:MOST]]
 
 
 def _words(texts: Iterable[str]) -> Iterable[str]:

@@ -18,7 +18,7 @@ from memctl.core.models import Filters, Memory, Query
 from memctl.core.text import terms
 from memctl.core.text.stopwords import is_stop, stop_terms
 from memctl.errors import NotFoundError
-from memctl.storage.files import receipts
+from memctl.storage.files.receipts import FolderReceipts
 from memctl.storage.index.sqlite import SqliteIndex
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -302,7 +302,7 @@ def test_very_long_questions(library: MemoryStore) -> None:
 def test_a_receipt_of_any_question(library: MemoryStore) -> None:
     for question in ("\ud800", "\n", "\0", "x" * 100_000):
         receipt = library.query(question).receipt
-        assert [r for r in receipts.read(library.folder) if r.receipt == receipt]
+        assert [r for r in FolderReceipts(library.folder).read() if r.receipt == receipt]
 
 
 # Two ways for one thing: Latin text has a shorter one, which saves an import

@@ -14,7 +14,8 @@ from memctl.core import names, operations
 from memctl.core.formats import codec, document, reflections
 from memctl.core.models import KINDS, STATUSES, LogLine, Memory
 from memctl.core.times import from_value
-from memctl.storage.files import journal, layout, receipts
+from memctl.storage.files import journal, layout
+from memctl.storage.files.receipts import FolderReceipts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "file-format.md"
 TEXT = PAGE.read_text("utf-8")
@@ -140,7 +141,7 @@ def test_operation_log_fields():
 
 def test_receipts(tmp_path):
     folder = layout.UserFolder(tmp_path)
-    receipts.write(folder, "q", ["a"], ["a"], from_value("2026-03-01"))
+    FolderReceipts(folder).write("q", ["a"], ["a"], from_value("2026-03-01"))
     shown = re.search(r"`(\{\"receipt\".*?\})`", TEXT)[1]
     assert list(json.loads(folder.receipts.read_text())) == [*re.findall(r'"(\w+)":', shown), "mac"]
 

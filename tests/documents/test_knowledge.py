@@ -23,7 +23,7 @@ from memctl.core.formats.knowledge import LARGE, SMALL, UNSPLIT, Chunk, chunks
 from memctl.core.models import Filters, Memory, Query
 from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.storage.files import receipts
+from memctl.storage.files.receipts import FolderReceipts
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_store"
 RUNBOOK = """# Runbook
@@ -328,7 +328,7 @@ def test_documents_are_no_memories(store: MemoryStore) -> None:
     assert result.hits
     assert store.all() == store.select() == []
     assert store.engine.categories() == set()
-    assert list(receipts.read(store.folder))[-1].ids == ()
+    assert list(FolderReceipts(store.folder).read())[-1].ids == ()
     for judge in (
         lambda: store.feedback(place, "up"),
         lambda: store.judgements.on_answer(result.receipt, "good", used=[place]),

@@ -23,6 +23,7 @@ from memctl.core.formats import codec, document
 from memctl.core.models import Change, Memory, TextEdit
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
 from memctl.storage.files import atomic, journal, layout, receipts, replay
+from memctl.storage.files.receipts import FolderReceipts
 from memctl.storage.index import database
 from memctl.storage.ports.view import View
 
@@ -500,7 +501,7 @@ def test_receipts_are_laid_aside_once(tmp_path: Path, monkeypatch: pytest.Monkey
     path = folder.receipts
 
     def write(query: str) -> str:
-        return receipts.write(folder, query, ["m1"], ["m1"], datetime(2030, 1, 1, tzinfo=UTC))
+        return FolderReceipts(folder).write(query, ["m1"], ["m1"], datetime(2030, 1, 1, tzinfo=UTC))
 
     given = [write("one")]
     monkeypatch.setattr(receipts, "LIMIT", path.stat().st_size + 20)
@@ -511,7 +512,7 @@ def test_receipts_are_laid_aside_once(tmp_path: Path, monkeypatch: pytest.Monkey
     with interrupted(os, "write", lambda *_: True, others, after=True):
         given.insert(1, write("two"))
     assert all(given)
-    assert sorted(found.receipt for found in receipts.read(folder)) == sorted(given)
+    assert sorted(found.receipt for found in FolderReceipts(folder).read()) == sorted(given)
 
 
 def test_a_folder_made_by_hand(tmp_path: Path) -> None:

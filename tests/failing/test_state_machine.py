@@ -26,8 +26,8 @@ from memctl.core.mentions import unlinked
 from memctl.core.models import ACTIVE, ARCHIVED, STATUSES, SUPERSEDED, Memory, QueryResult, Reflection
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.reflections.scope import is_derived
-from memctl.storage.files import receipts
 from memctl.storage.files.layout import path_of
+from memctl.storage.files.receipts import FolderReceipts
 
 
 def trash_path(memory_id: str) -> str:
@@ -603,7 +603,7 @@ class StoreMachine(RuleBasedStateMachine):
                 path for path in self.folder.rglob("*") if path.is_file() and content.encode() in path.read_bytes()
             ]
             assert holding == []
-        left = {receipt.receipt for receipt in receipts.read(self.store.folder)}
+        left = {receipt.receipt for receipt in FolderReceipts(self.store.folder).read()}
         self.log, self.uses = [Done("purge", {}, {})], [use for use in self.uses if use[0] in left]
         self.reflected = [ids for ids in self.reflected if not going & set(ids)]
         self._remember(after)
@@ -757,7 +757,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _used(self, result: QueryResult, now: datetime) -> None:
         """Answers are counted by the next `decay`, those of them that had something to do with the question."""
-        receipt = next(r for r in receipts.read(self.store.folder) if r.receipt == result.receipt)
+        receipt = next(r for r in FolderReceipts(self.store.folder).read() if r.receipt == result.receipt)
         assert receipt.ids == tuple(hit.memory.memory_id for hit in result.hits if hit.memory.layer != "DOC")
         assert set(receipt.used) <= set(receipt.ids)
         self.uses.append((receipt.receipt, receipt.used, now))

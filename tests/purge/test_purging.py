@@ -22,8 +22,9 @@ from memctl.core.models import Change, TextEdit
 from memctl.core.session import Queued
 from memctl.errors import ConflictError, NotFoundError
 from memctl.purge.phrases import Phrases
-from memctl.storage.files import journal, receipts
+from memctl.storage.files import journal
 from memctl.storage.files.layout import UserFolder
+from memctl.storage.files.receipts import FolderReceipts
 
 Opener = Callable[..., MemoryStore]
 
@@ -158,12 +159,12 @@ def test_what_is_in_the_trash_stays_without_the_reference(store: MemoryStore) ->
 
 def test_judgements_and_uses_of_others_in_one_answer_stay(store: MemoryStore) -> None:
     filled(store, [record("m1", "Alice drinks quokka tea."), record("m2", "Alice drinks tea.")])
-    receipt = receipts.write(store.folder, "quokka tea", ["m1", "m2"], ["m1", "m2"], NOW)
+    receipt = FolderReceipts(store.folder).write("quokka tea", ["m1", "m2"], ["m1", "m2"], NOW)
     store.judgements.on_answer(receipt, "good", used=["m2"], reason="no quokka, please", now=NOW)
     store.judgements.on_answer(receipt, "good", used=["m1", "m2"], now=NOW)
     store.decay.run(now=NOW)
     assert store.get("m2").access_count == 1
-    receipts.write(store.folder, "where is the quokka", ["m2"], ["m2"], NOW)
+    FolderReceipts(store.folder).write("where is the quokka", ["m2"], ["m2"], NOW)
     store.purge(["m1"], now=NOW)
     judged = store.judgements.all()[0]
     assert [judgement.ids for judgement in judged] == [("m2",), ("m2",)]
@@ -385,7 +386,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         word, content = world.words[name], str(records[number]["content"])
         store.put(replace(store.get(name), importance=0.7), now=NOW)
         store.feedback(name, "up", reason=f"{word} for {all_ids}", now=NOW)
-        receipts.write(folder, f"{word} {all_ids}", [name], [name], NOW)
+        FolderReceipts(folder).write(f"{word} {all_ids}", [name], [name], NOW)
         session = f"s{number}"
         store.sessions.conversation(session).add(content, now=NOW)
         offloaded = store.engine.storage.sessions.offload(session, f"{content}. " * 3)

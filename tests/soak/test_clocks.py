@@ -24,7 +24,7 @@ from memctl import MemoryStore, open_store
 from memctl.core import times
 from memctl.core.models import Memory
 from memctl.errors import MemctlError
-from memctl.storage.files import receipts
+from memctl.storage.files.receipts import FolderReceipts
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOUR, DECADE = timedelta(hours=1), timedelta(days=3652)
@@ -220,7 +220,7 @@ def test_receipts_of_any_time(jump: timedelta, store: MemoryStore) -> None:
     given_after = store.query("Avon", now=NOW + jump).receipt
     for receipt in (given_before, given_after):
         store.judgements.on_answer(receipt, "good", used=[memory.memory_id], now=NOW + jump / 2)
-    assert [found.receipt for found in receipts.read(store.folder)] == [given_before, given_after]
+    assert [found.receipt for found in FolderReceipts(store.folder).read()] == [given_before, given_after]
     assert store.get(memory.memory_id).reward > memory.reward
 
 

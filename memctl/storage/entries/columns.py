@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memctl.core import kinds, mentions
 from memctl.core.formats.document import FILE_NAME
-from memctl.core.models import ARCHIVED, LAYER_MESSAGE, SUPERSEDED, Memory
+from memctl.core.models import ACTIVE, ARCHIVED, LAYER_MESSAGE, SUPERSEDED, Filters, Memory
 from memctl.storage.entries import cues
 from memctl.storage.entries.rows import Entry
 from memctl.storage.ports.search import SORTED
@@ -52,6 +52,28 @@ def values(entry: Entry, length: int) -> tuple[Any, ...]:
         *(cues.asks(m.content, length), cues.standing(m, length), length),
         *(m.source or None, _session(m), _seconds(m.updated_at or m.created_at, BEGINNING)),
     )
+
+
+def wanted(filters: Filters) -> list[tuple[str, Sequence[str]]]:
+    """The columns whose value a filter limits to a list, with the list."""
+    return [
+        (column, values)
+        for column, values in (
+            ("category", filters.categories),
+            ("kind", filters.kinds),
+            ("status", statuses(filters)),
+            ("source", filters.sources),
+            ("session", filters.sessions),
+        )
+        if values
+    ]
+
+
+def statuses(filters: Filters) -> Sequence[str]:
+    """The statuses to search: all for `as_of`, and superseded ones too for `valid_at`, as they held then."""
+    if filters.as_of:
+        return ()
+    return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses
 
 
 def names(entry: Entry) -> set[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl.core import kinds
@@ -19,7 +18,7 @@ from memctl.core.models import (
     Memory,
     Reflection,
 )
-from memctl.core.times import from_value
+from memctl.core.times import if_valid
 
 if TYPE_CHECKING:
     from memctl.storage.entries.rows import Row
@@ -60,7 +59,7 @@ def reflection(parsed: Reflection) -> Memory:
         kind=kinds.KNOWLEDGE,
         category=category if isinstance(category, str) and category else "life",
         tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
-        created_at=_time_or_none(fields.get("created_at")),
+        created_at=if_valid(fields.get("created_at")),
         summary_md_ref=parsed.path,
     )
 
@@ -90,7 +89,7 @@ def message(raw: bytes) -> Memory:
     """A message, or a passage of one, as a memory of layer MSG. It has no category, so filters on it exclude the
     message. Its session is its run."""
     fields = json.loads(raw.decode("utf-8", "surrogatepass"))
-    at, received = _time_or_none(fields.get("at")), _time_or_none(fields.get("received"))
+    at, received = if_valid(fields.get("at")), if_valid(fields.get("received"))
     metadata = {name: fields[name] for name in ("role", "session", "part", "parts") if name in fields}
     return Memory(
         memory_id=fields["id"],
@@ -110,10 +109,3 @@ def mean_size(messages: Sequence[Row], most: int) -> int:
     """The mean size in bytes of the texts of messages or their passages, each counted up to `most`; 0 for none."""
     texts = [str(json.loads(row.raw)["text"]) for row in messages]
     return sum(min(most, len(text.encode("utf-8", "replace"))) for text in texts) // max(1, len(texts))
-
-
-def _time_or_none(value: object) -> datetime | None:
-    try:
-        return from_value(value) if value else None
-    except ValueError:
-        return None

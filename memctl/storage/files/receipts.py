@@ -34,25 +34,59 @@ def obstacle(folder: UserFolder) -> str:
     return ""
 
 
-def write(folder: UserFolder, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
-    """Append a receipt and return its id; empty if the folder is not writable, because reading must still work."""
-    receipt, entry = new_receipt(query, ids, used, now)
-    path = folder.receipts
-    try:
-        atomic.make_directory(path.parent, folder.root)
-        folder.signer.prepare()
-        line = folder.signer.signed(RECEIPT, entry)
-        atomic.unshare(path, folder.root)
-        handle = opening.regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+class FolderReceipts:
+    """The port `Receipts` over the log of receipts."""
+
+    def __init__(self, folder: UserFolder) -> None:
+        self._folder = folder
+
+    def write(self, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
+        """Append a receipt and return its id; empty if the folder is not writable, because reading must still work."""
+        receipt, entry = new_receipt(query, ids, used, now)
+        path = self._folder.receipts
         try:
-            atomic.write_all(handle, line + b"\n")
-            if os.fstat(handle).st_size > LIMIT:
-                _begin_new_file(handle, path)
-        finally:
-            os.close(handle)
-    except (OSError, MemctlError):
-        return ""
-    return receipt
+            atomic.make_directory(path.parent, self._folder.root)
+            self._folder.signer.prepare()
+            line = self._folder.signer.signed(RECEIPT, entry)
+            atomic.unshare(path, self._folder.root)
+            handle = opening.regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            try:
+                atomic.write_all(handle, line + b"\n")
+                if os.fstat(handle).st_size > LIMIT:
+                    _begin_new_file(handle, path)
+            finally:
+                os.close(handle)
+        except (OSError, MemctlError):
+            return ""
+        return receipt
+
+    def read(self, *, strict: bool = False) -> Iterator[Receipt]:
+        """All receipts that this machine's user wrote, oldest first, each once.
+
+        Args:
+            strict: raise StorageError if the log cannot be read, or is a link or a folder; otherwise it counts as
+                empty.
+        """
+        seen: set[str] = set()
+        for file in files(self._folder):
+            for line in ((opening.read(file) or b"") if strict else _bytes(file)).splitlines():
+                receipt = parsed(line) if self._folder.signer.verifies(RECEIPT, line) else None
+                if receipt and receipt.receipt not in seen:
+                    seen.add(receipt.receipt)
+                    yield receipt
+
+    def newest(self, count: int, *, holding: str = "") -> list[Receipt]:
+        """The last receipts, newest first; with `holding`, only those of answers with this id."""
+        by_id: dict[str, Receipt] = {}
+        spelled = json.dumps(holding, ensure_ascii=False).encode("utf-8", "replace") if holding else b""
+        lines = (line for file in reversed(files(self._folder)) for line in reversed(_bytes(file).splitlines()))
+        for line in lines:
+            receipt = parsed(line) if spelled in line and self._folder.signer.verifies(RECEIPT, line) else None
+            if receipt and (not holding or holding in receipt.ids):
+                by_id.setdefault(receipt.receipt, receipt)
+            if len(by_id) == count:
+                break
+        return [*by_id.values()]
 
 
 def _begin_new_file(handle: int, path: Path) -> None:
@@ -64,35 +98,6 @@ def _begin_new_file(handle: int, path: Path) -> None:
             path.rename(path.with_suffix(".old.jsonl"))
     except OSError:  # another process did it, or the next receipt will
         return
-
-
-def read(folder: UserFolder, *, strict: bool = False) -> Iterator[Receipt]:
-    """All receipts that this machine's user wrote, oldest first, each once.
-
-    Args:
-        strict: raise StorageError if the log cannot be read, or is a link or a folder; otherwise it counts as empty.
-    """
-    seen: set[str] = set()
-    for file in files(folder):
-        for line in ((opening.read(file) or b"") if strict else _bytes(file)).splitlines():
-            receipt = parsed(line) if folder.signer.verifies(RECEIPT, line) else None
-            if receipt and receipt.receipt not in seen:
-                seen.add(receipt.receipt)
-                yield receipt
-
-
-def newest(folder: UserFolder, count: int, holding: str = "") -> list[Receipt]:
-    """The last receipts, newest first; with `holding`, only those of answers with this id."""
-    by_id: dict[str, Receipt] = {}
-    spelled = json.dumps(holding, ensure_ascii=False).encode("utf-8", "replace") if holding else b""
-    lines = (line for file in reversed(files(folder)) for line in reversed(_bytes(file).splitlines()))
-    for line in lines:
-        receipt = parsed(line) if spelled in line and folder.signer.verifies(RECEIPT, line) else None
-        if receipt and (not holding or holding in receipt.ids):
-            by_id.setdefault(receipt.receipt, receipt)
-        if len(by_id) == count:
-            break
-    return [*by_id.values()]
 
 
 def _bytes(path: Path) -> bytes:

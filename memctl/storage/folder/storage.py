@@ -18,7 +18,6 @@ from memctl.core.formats.document import RawRecord
 from memctl.core.formats.trash import Trashed
 from memctl.core.models import TRASH, Change
 from memctl.core.operations import Operation
-from memctl.core.receipts import Receipt
 from memctl.core.records import IdMaker
 from memctl.errors import MemctlError, StorageError, UsageError
 from memctl.providers import waiting
@@ -26,6 +25,7 @@ from memctl.providers.base import Embedder
 from memctl.storage import embedding, housekeeping
 from memctl.storage.files import journal, local_state, receipts
 from memctl.storage.files.layout import UserFolder
+from memctl.storage.files.receipts import FolderReceipts
 from memctl.storage.folder import stamps, sync
 from memctl.storage.folder.gateway import Gateway, replay_if_free
 from memctl.storage.folder.view import FolderView
@@ -293,22 +293,6 @@ class FolderStorage:
                 ".memctl/state/unverified and are ignored (`memctl state` shows them)"
             )
         return local_state.check(self.folder) or receipts.obstacle(self.folder)
-
-
-class FolderReceipts:
-    """The port `Receipts` over the log of receipts."""
-
-    def __init__(self, folder: UserFolder) -> None:
-        self._folder = folder
-
-    def write(self, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
-        return receipts.write(self._folder, query, ids, used, now)
-
-    def read(self, *, strict: bool = False) -> Iterator[Receipt]:
-        return receipts.read(self._folder, strict=strict)
-
-    def newest(self, count: int, *, holding: str = "") -> list[Receipt]:
-        return receipts.newest(self._folder, count, holding)
 
 
 def _size(path: Path) -> int:

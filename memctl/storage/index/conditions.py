@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memctl.core.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED, Filters
+from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES, Filters
+from memctl.storage.entries import columns
 
 _PATHS = {
     DOCUMENTS: ("knowledge/", "knowledge0"),
@@ -77,15 +77,8 @@ def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
     return ["(e.expires IS NULL OR e.expires > ?)"], [now.timestamp()]
 
 
-def _statuses(filters: Filters) -> Sequence[str]:
-    """The statuses to search: all for `as_of`, and superseded ones too for `valid_at`, they held then."""
-    if filters.as_of:
-        return ()
-    return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses
-
-
 def where(filters: Filters, now: datetime, *, few: bool = False) -> Where:
-    """Filters as SQL. Expired memories are never included.
+    """Filters as SQL. Expired memories pass only if the filter says so.
 
     Args:
         few: the filters name a small part of the answer, whose rows are quickly listed.
@@ -94,16 +87,9 @@ def where(filters: Filters, now: datetime, *, few: bool = False) -> Where:
         # Active and without expiry: an index answers this without reading the rows.
         return Where(within(filters.only), (), by_path=True)
     parts, arguments = _in_time(filters, now)
-    for column, wanted in (
-        ("category", filters.categories),
-        ("kind", filters.kinds),
-        ("status", _statuses(filters)),
-        ("source", filters.sources),
-        ("session", filters.sessions),
-    ):
-        if wanted:
-            parts.append(f"e.{column} IN ({','.join('?' * len(wanted))})")
-            arguments += wanted
+    for column, values in columns.wanted(filters):
+        parts.append(f"e.{column} IN ({','.join('?' * len(values))})")
+        arguments += values
     if filters.only:
         parts.append(within(filters.only))
     for tag in filters.tags:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from memctl.core.models import Change, Filters, LogLine, Memory, Reflection
+from memctl.errors import MemctlError
 from memctl.storage.ports.search import Search
 
 
@@ -174,6 +175,15 @@ class View(Protocol):
 
     def orphans(self) -> list[Reflection]:
         """Reflections without a memory that refers to them or that they name."""
+
+
+def named_record(view: View, reflection: str) -> str:
+    """The id of the memory that a reflection names; empty if it names none, does not exist, or is unreadable."""
+    try:
+        parsed = view.reflection(reflection)
+    except MemctlError:
+        return ""
+    return parsed.memory_id if parsed else ""
 
 
 T = TypeVar("T")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memctl.core.models import ACTIVE, DOCUMENTS, MESSAGES, SUPERSEDED, Filters
+from memctl.core.models import ACTIVE, DOCUMENTS, MESSAGES, Filters
+from memctl.storage.entries import columns
 from memctl.storage.postgres.escaping import short, texts
 from memctl.storage.postgres.state import PARTS
 
@@ -68,7 +68,7 @@ class Where:
     @property
     def is_inactive(self) -> bool:
         """Whether no active memory passes, so that few entries do."""
-        statuses = _statuses(self.filters)
+        statuses = columns.statuses(self.filters)
         return bool(statuses) and ACTIVE not in statuses
 
     @property
@@ -98,15 +98,7 @@ def _times(filters: Filters, now: datetime, argument: Arguments) -> list[str]:
 
 def _others(filters: Filters, argument: Arguments) -> list[str]:
     conditions = [
-        f"e.{column} = ANY({argument(texts(map(short, wanted)))}::text[])"
-        for column, wanted in (
-            ("category", filters.categories),
-            ("kind", filters.kinds),
-            ("status", _statuses(filters)),
-            ("source", filters.sources),
-            ("session", filters.sessions),
-        )
-        if wanted
+        f"e.{column} = ANY({argument(texts(map(short, values)))}::text[])" for column, values in columns.wanted(filters)
     ]
     if filters.only:
         conditions.append(f"e.part = {PARTS[filters.only]}")
@@ -121,10 +113,3 @@ def _others(filters: Filters, argument: Arguments) -> list[str]:
         if flag is not None:
             conditions.append(f"e.{column} = {'true' if flag else 'false'}")
     return conditions
-
-
-def _statuses(filters: Filters) -> Sequence[str]:
-    """A fact of the past may have been superseded since."""
-    if filters.as_of:
-        return ()
-    return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses
