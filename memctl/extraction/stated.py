@@ -132,15 +132,34 @@ def by_likelihood(sentence: Sentence, at: datetime) -> list[Proposal]:
     """What a sentence that no form fits likely asks to keep or states."""
     if sentence.certainty < 1 or statements.unserious(sentence.text):
         return []
-    polite = not sentence.asks or statements.is_polite(sentence.text)
     once = statements.is_for_once(sentence.text) or statements.awaits_several(sentence.text)
-    if polite and not once and learned.likely(sentence.text).request >= WANTED_FROM:
+    if _may_ask(sentence) and not once and learned.likely(sentence.text).request >= WANTED_FROM:
         return [asked_to_keep(sentence, sentence.text, at)]
     texts = [clause.text for clause in sentence.clauses if clause.certainty == 1]
     if texts and not (sentence.asks or sentence.conditional):
         texts = [sentence.text]
     likely = (text for text in texts if _is_own(text) and learned.likely(text).fact >= STATES_FROM)
     return [_stating(sentence, statements.STATEMENT, text, 0.8, at) for text in likely][:1]
+
+
+def _may_ask(sentence: Sentence) -> bool:
+    """Whether a sentence may direct somebody: "I'll do that" and a long question with a story before it do not."""
+    if sentence.asks and not _ASKS_FIRST.match(sentence.text):
+        return False
+    return _TELLS.search(sentence.text) is None
+
+
+_ASKS_FIRST = re.compile(
+    r"(?:(?:hey|hi|ok|okay|oh|also|and|so|please)[, ]+)*(?:can|could|would|will|may|might) (?:you|we|i)\b|[^a-z]*$",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(
+    r"^(?:(?:and|so|but|well|after that|for [^,]+),? )*(?:i|we|it|they)(?:'ll|'m|'ve|'re|'s)?\b"
+    r"(?!(?:'d| would)? (?:(?:really|much|always|also) )?"
+    r"(?:like|rather|prefer|want you|need you|love it|appreciate|hate))"
+    r"|\blet me know\b",
+    re.IGNORECASE,
+)
 
 
 def _is_own(text: str) -> bool:

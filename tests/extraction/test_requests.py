@@ -9,8 +9,9 @@ from itertools import product
 import pytest
 
 from memctl.config import Settings
-from memctl.extraction import extract
+from memctl.extraction import clauses, extract
 from memctl.extraction.proposals import Utterance
+from memctl.extraction.stated import by_form, by_likelihood
 
 NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
@@ -80,6 +81,14 @@ def test_what_to_remember_is_asked_in_any_words(text: str) -> None:
     assert kept(text) == [("remembered", text)]
 
 
+def test_a_request_that_fits_no_form_is_kept_by_its_likelihood() -> None:
+    text = "Lose the exclamation marks when you write to me."
+    assert [content for _, content in kept(text)] == [text]
+    sentence = clauses.read(text)
+    assert not list(by_form(sentence, NOW, frozenset()))
+    assert by_likelihood(sentence, NOW)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -94,6 +103,9 @@ def test_what_to_remember_is_asked_in_any_words(text: str) -> None:
         "Yeah, I remember that!",
         "Write a poem about how I will always remember the summer.",
         "her new rule for the kids is no screens at dinner from now on.",
+        "I'll start informing the candidates about it right away.",
+        "I'll definitely use the template you gave me for the weekly reviews.",
+        "Let me know if you need any further details on the process.",
         "写一段话，别用形容词",
         "给面包店起五个名字，不要带“甜”字",
         "全部翻译成英文",
