@@ -44,7 +44,11 @@ def _setting(
 
 
 def _names_folder(model: str) -> bool:
-    return model.startswith(("fastembed:/", "fastembed:.", "fastembed:~"))
+    if not model.startswith("fastembed:"):
+        return False
+    from memctl.providers.model_files import PREFIX, is_folder
+
+    return is_folder(model.removeprefix(PREFIX))
 
 
 _FOLDER = Risk("runs a model's files from a folder", _names_folder)

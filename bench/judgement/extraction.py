@@ -1,4 +1,4 @@
-"""What extraction by rules finds, and what it invents: `python -m bench.judgement.extraction FILE… [--show]`.
+"""What extraction by rules finds, and what it invents: `python -m bench.judgement.extraction FILE… [--show] [--forms]`.
 
 Each line of a file is a JSON object. `{"text", "facts": [clause, …], "type"}` and `{"text", "keep": clause}` are labelled:
 `facts`, or `keep` where it is not empty, must be stored. `{"text", "speaker"}` is a message of an unlabelled
@@ -18,12 +18,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from memctl.config import Settings
 from memctl.core.text.terms import terms
-from memctl.extraction import extract
+from memctl.extraction import extract, stated
 from memctl.extraction.clauses import squashed
 from memctl.extraction.proposals import Proposal, Utterance
 
@@ -50,15 +51,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.judgement.extraction", description=__doc__)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--show", action="store_true", help="print what is missed, what is false, what is stored")
+    parser.add_argument("--forms", action="store_true", help="by forms alone, without the classifier")
     options = parser.parse_args(arguments)
+    if options.forms:
+        stated.WANTED_FROM = stated.STATES_FROM = inf
     for path in options.files:
-        cases = [_case(json.loads(line)) for line in path.read_text("utf-8").splitlines() if line.strip()]
-        print(f"{path.name}: {len(cases)} messages")
-        labelled = [case for case in cases if case.facts is not None]
+        messages = cases(path)
+        print(f"{path.name}: {len(messages)} messages")
+        labelled = [case for case in messages if case.facts is not None]
         _report_labelled([case for case in labelled if case.facts], options.show)
         _report_false([case for case in labelled if not case.facts], options.show)
-        _report_unlabelled([case for case in cases if case.facts is None], options.show)
+        _report_unlabelled([case for case in messages if case.facts is None], options.show)
     return 0
+
+
+def cases(path: Path) -> list[Case]:
+    """The messages of a file."""
+    return [_case(json.loads(line)) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def _case(row: dict[str, Any]) -> Case:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from bench.judgement.extraction import cases
 from memctl.extraction import clauses, learned
 from memctl.extraction.words import CHINESE, ENGLISH
 from memctl.providers.builtin import DIMENSIONS
@@ -56,15 +58,11 @@ def labelled(path: Path) -> Iterator[Example]:
 
 
 def read(path: Path) -> Iterator[Example]:
-    """The sentences of cases, each with what it holds; what is stated in other words is left out."""
-    if not path.name.startswith(("requests", "extraction")):
-        return
-    label = "request" if path.name.startswith("requests") else "fact"
-    for line in path.read_text("utf-8").splitlines():
-        case = json.loads(line)
-        wanted = [case["keep"]] if case.get("keep") else case.get("facts", [])
-        kept = [clauses.squashed(each) for each in wanted]
-        for sentence in clauses.split(case["text"]):
+    """The sentences of labelled cases, each with what it holds; what is stated in other words is left out."""
+    label = {"requests": "request", "extraction": "fact"}.get(path.name.partition("_")[0])
+    for case in cases(path) if label else ():
+        kept = [clauses.squashed(each) for each in case.facts or ()]
+        for sentence in clauses.split(case.text):
             holds = any(each in clauses.squashed(sentence) for each in kept)
             if holds or not kept:
                 yield sentence, label if holds else "none"
@@ -116,17 +114,13 @@ def packed(weights: np.ndarray) -> bytes:
 
 def report(examples: Sequence[Example], weights: np.ndarray) -> None:
     """Print the shares of each label that are found, and of the others that are taken for it."""
-    path = learned.path("held")
-    path.write_bytes(packed(weights))
-    try:
-        found = [(label, learned.likely_in(text, "held")) for text, label in examples]
-    finally:
-        path.unlink()
+    learnt = learned.unpacked(packed(weights))
+    found = [(label, learned.likely_by(learnt, text)) for text, label in examples]
+    of = Counter(label for label, _ in found)
     for name in LABELS[:2]:
         for least in (0.5, 0.6, 0.7, 0.8, 0.9):
-            above = [label for label, likely in found if getattr(likely, name) >= least]
-            of = {label: sum(each == label for each, _ in found) for label in LABELS}
-            print(f"  {name:8} from {least}: " + ", ".join(f"{a} {above.count(a) / of[a]:.3f}" for a in LABELS))
+            above = Counter(label for label, likely in found if getattr(likely, name) >= least)
+            print(f"  {name:8} from {least}: " + ", ".join(f"{a} {above[a] / max(1, of[a]):.3f}" for a in LABELS))
 
 
 if __name__ == "__main__":

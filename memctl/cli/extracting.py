@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.cli import inputs, render
 from memctl.cli.opening import opened
-from memctl.present import plain, reports
+from memctl.present import pages, plain, reports
 
 if TYPE_CHECKING:
     from memctl.extraction.proposals import Extracted, ExtractReport
@@ -71,11 +71,11 @@ def _row(extracted: Extracted) -> tuple[str, ...]:
         what += f" (against {', '.join(extracted.memory.conflicts_with)})"
     elif extracted.replaced:
         what += f" (instead of {', '.join(extracted.replaced)})"
-    return (extracted.outcome, f"{proposal.confidence:.2f}", what, plain.one_line(proposal.content, 100))
+    return (extracted.outcome, f"{proposal.confidence:.2f}", what, plain.one_line(proposal.content, pages.LISTED))
 
 
 def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else plain.one_line(str(value), 60)
+    return str(value).lower() if isinstance(value, bool) else plain.one_line(str(value), pages.LISTED)
 
 
 def _summary(report: ExtractReport, dry_run: bool, heard: int) -> str:

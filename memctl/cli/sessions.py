@@ -10,7 +10,7 @@ import typer
 from memctl.cli import choices, commands, inputs, options, render
 from memctl.cli.opening import opened
 from memctl.cli.options import AllowSecret, NoModel, Now
-from memctl.present import plain, reports
+from memctl.present import pages, plain, reports
 from memctl.present.pages import message_lines
 from memctl.present.plain import counted
 
@@ -44,7 +44,7 @@ def list_sessions() -> None:
 
 def _row(info: SessionInfo) -> tuple[str, ...]:
     when = f"{info.active_at:%Y-%m-%d %H:%M}" if info.active_at else "-"
-    task = plain.one_line(info.task.goal, 60) if info.task else "-"
+    task = plain.one_line(info.task.goal, pages.LISTED) if info.task else "-"
     task = task if info.own else f"{task} (not from this machine)"
     numbers = (str(info.size.messages), str(info.size.tokens), str(info.queued))
     return (info.session_id, *numbers, when, "unreadable" if info.problem else task)

@@ -10,7 +10,7 @@ from memctl.cli import choices, commands, inputs, options, render
 from memctl.cli.ids import complete_id, of_rows
 from memctl.cli.opening import opened
 from memctl.cli.options import NoModel, Now
-from memctl.present import plain, reports, shapes
+from memctl.present import pages, plain, reports, shapes
 
 if TYPE_CHECKING:
     from memctl.core.models import Memory
@@ -212,7 +212,10 @@ def list_tasks() -> None:
         tasks = store.tasks.all()
         limit = store.settings.task_iterations
     render.document([to_state(task) for task in tasks])
-    rows = [(task.session_id, task.id, f"{task.iteration}/{limit}", plain.one_line(task.goal, 100)) for task in tasks]
+    rows = [
+        (task.session_id, task.id, f"{task.iteration}/{limit}", plain.one_line(task.goal, pages.LISTED))
+        for task in tasks
+    ]
     render.table(("session", "task", "steps", "goal"), rows, right=(2,))
 
 

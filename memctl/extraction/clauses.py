@@ -166,7 +166,7 @@ def _stated(text: str, asks: bool) -> Iterator[Clause]:
     subject = False
     for number, part in enumerate(parts):
         clause = about_person(_opened(part, subject, number == 0), " ".join(parts[:number]))
-        if _asking(clause) or _reports(clause):
+        if asking(clause) or _reports(clause):
             return
         subject = worded("states_now").match(clause) is not None
         bare = opened(clause)
@@ -229,11 +229,12 @@ def _first_question(parts: list[str]) -> int:
     if not parts or worded("tag_question").search(parts[-1]) or len(parts) == 1:
         return 0
     for number, part in enumerate(parts):
-        if _asking(worded("filler").sub("", part)):
+        if asking(worded("filler").sub("", part)):
             return number
     return len(parts) - 1
 
 
-def _asking(clause: str) -> bool:
+def asking(clause: str) -> bool:
+    """Whether a clause asks by its words, with or without a question mark."""
     asks_zh = worded("asks_zh").search(words.simplified(clause))
     return worded("asks_en").search(clause) is not None or asks_zh is not None

@@ -19,7 +19,7 @@ from zlib import crc32
 
 from memctl.core.text.language import has_chinese
 from memctl.extraction.words import CHINESE, ENGLISH
-from memctl.providers.builtin import DIMENSIONS, BuiltinEmbedder
+from memctl.providers import builtin
 
 SLOTS = 2**15
 """Places to which runs of words are hashed."""
@@ -45,21 +45,32 @@ class Likely:
     fact: float
 
 
+@dataclass(frozen=True)
+class Weights:
+    """For each slot, then for each component of the vector, a weight for requests and one for facts.
+
+    `runs` and `vector` are what one step of a weight is worth in either part.
+    """
+
+    runs: float
+    vector: float
+    ahead: tuple[float, float]
+    steps: memoryview
+
+
 def likely(text: str) -> Likely:
     """What a sentence or clause likely is."""
-    return likely_in(text, CHINESE if has_chinese(text) else ENGLISH)
+    return likely_by(_weights(CHINESE if has_chinese(text) else ENGLISH), text)
 
 
-def likely_in(text: str, language: str) -> Likely:
-    """As `likely`, by the weights of a language."""
-    weights = _weights(language)
+def likely_by(weights: Weights, text: str) -> Likely:
+    """As `likely`, by given weights."""
     request, fact = weights.ahead
-    for slot, value in runs(text).items():
-        request += value * weights.runs * weights.bytes[2 * slot]
-        fact += value * weights.runs * weights.bytes[2 * slot + 1]
-    for number, value in enumerate(vector(text), SLOTS):
-        request += value * weights.vector * weights.bytes[2 * number]
-        fact += value * weights.vector * weights.bytes[2 * number + 1]
+    parts = ((runs(text), weights.runs), (dict(enumerate(vector(text), SLOTS)), weights.vector))
+    for values, step in parts:
+        for place, value in values.items():
+            request += value * step * weights.steps[2 * place]
+            fact += value * step * weights.steps[2 * place + 1]
     most = max(request, fact, 0.0)
     shares = [math.exp(each - most) for each in (request, fact, 0.0)]
     return Likely(shares[0] / sum(shares), shares[1] / sum(shares))
@@ -93,36 +104,23 @@ def _split(text: str) -> list[str]:
 
 def vector(text: str) -> list[float]:
     """The built-in vector with the length `VECTOR`; zeros if no word is known."""
-    summed = _embedder().embed_query(text)
+    summed = builtin.model().embed_query(text)
     length = math.sqrt(sum(value**2 for value in summed)) or 1.0
     return [VECTOR * value / length for value in summed]
-
-
-@cache
-def _embedder() -> BuiltinEmbedder:
-    return BuiltinEmbedder()
 
 
 # Weights
 
 
-@dataclass(frozen=True)
-class _Weights:
-    """For each slot, then for each component of the vector, a weight for requests and one for facts."""
-
-    runs: float
-    vector: float
-    ahead: tuple[float, float]
-    bytes: memoryview
-
-
 @cache
-def _weights(language: str) -> _Weights:
-    data = path(language).read_bytes()
-    runs, vector, *ahead = HEADER.unpack_from(data)
-    weights = memoryview(data)[HEADER.size :].cast("b")
-    assert len(weights) == 2 * (SLOTS + DIMENSIONS)
-    return _Weights(runs, vector, (ahead[0], ahead[1]), weights)
+def _weights(language: str) -> Weights:
+    return unpacked(path(language).read_bytes())
+
+
+def unpacked(data: bytes) -> Weights:
+    """The weights of a file: `HEADER`, then two signed bytes for each place."""
+    runs, vector, request, fact = HEADER.unpack_from(data)
+    return Weights(runs, vector, (request, fact), memoryview(data)[HEADER.size :].cast("b"))
 
 
 def path(language: str) -> Path:

@@ -130,27 +130,33 @@ WANTED_FROM, STATES_FROM = 0.65, 0.7
 
 def by_likelihood(sentence: Sentence, at: datetime) -> list[Proposal]:
     """What a sentence that no form fits likely asks to keep or states."""
-    if sentence.certainty < 1 or statements.unserious(sentence.text):
+    text = sentence.text
+    if sentence.certainty < 1 or statements.unserious(text):
         return []
-    once = statements.is_for_once(sentence.text) or statements.awaits_several(sentence.text)
-    if _may_ask(sentence) and not once and learned.likely(sentence.text).request >= WANTED_FROM:
-        return [asked_to_keep(sentence, sentence.text, at)]
-    texts = [clause.text for clause in sentence.clauses if clause.certainty == 1]
-    if texts and not (sentence.asks or sentence.conditional):
-        texts = [sentence.text]
-    likely = (text for text in texts if _is_own(text) and learned.likely(text).fact >= STATES_FROM)
-    return [_stating(sentence, statements.STATEMENT, text, 0.8, at) for text in likely][:1]
+    whole = learned.likely(text)
+    if whole.request >= WANTED_FROM and _may_ask(sentence):
+        return [asked_to_keep(sentence, text, at)]
+    certain = [clause.text for clause in sentence.clauses if clause.certainty == 1]
+    if certain and not (sentence.asks or sentence.conditional):
+        facts = [text] if whole.fact >= STATES_FROM else []
+    else:
+        facts = [clause for clause in certain if learned.likely(clause).fact >= STATES_FROM]
+    return [_stating(sentence, statements.STATEMENT, fact, 0.8, at) for fact in facts if _is_own(fact)][:1]
 
 
 def _may_ask(sentence: Sentence) -> bool:
-    """Whether a sentence may direct somebody: "I'll do that" and a long question with a story before it do not."""
-    if sentence.asks and not _ASKS_FIRST.match(sentence.text):
+    """Whether a sentence may direct somebody for good: "I'll do that" does not, nor does "How does it affect what I
+    told you?"."""
+    text = sentence.text
+    if statements.is_for_once(text) or statements.awaits_several(text):
         return False
-    return _TELLS.search(sentence.text) is None
+    if sentence.asks or clauses.asking(text):
+        return statements.is_polite(text) if has_chinese(text) else _ASKS_FIRST.match(text) is not None
+    return _TELLS.search(text) is None
 
 
 _ASKS_FIRST = re.compile(
-    r"(?:(?:hey|hi|ok|okay|oh|also|and|so|please)[, ]+)*(?:can|could|would|will|may|might) (?:you|we|i)\b|[^a-z]*$",
+    r"(?:(?:hey|hi|ok|okay|oh|also|and|so|please)[, ]+)*(?:can|could|would|will|may|might) (?:you|we|i)\b",
     re.IGNORECASE,
 )
 _TELLS = re.compile(

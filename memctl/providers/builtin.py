@@ -117,6 +117,12 @@ class BuiltinEmbedder:
 
 
 @cache
+def model() -> BuiltinEmbedder:
+    """The model that comes with memctl, once in a process."""
+    return BuiltinEmbedder()
+
+
+@cache
 def _tokenizer(vocabulary: Path) -> Tokenizer:
     """Built from the vocabulary alone, which is faster than loading a tokenizer's JSON; shared within a process."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers

@@ -37,9 +37,9 @@ def load_embedder(
     if name == "none":
         return None
     if name == "builtin":
-        from memctl.providers.builtin import BuiltinEmbedder
+        from memctl.providers import builtin
 
-        return BuiltinEmbedder()
+        return builtin.model()
     if kind == "fastembed" and model:
         from memctl.providers.catalogue import languages_of, weights
         from memctl.providers.fastembed import FastembedEmbedder

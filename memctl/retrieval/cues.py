@@ -107,7 +107,7 @@ def cues_in(question: str, speakers: Collection[str], now: datetime) -> Cues:
 
 
 def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:
-    """The speakers that a question refers to: the one who is named, or in a conversation with an assistant, one
+    """The speakers that a question refers to: the named one, or in a conversation with an assistant, one
     side."""
     users, assistants = speakers.intersection(USER), speakers.intersection(ASSISTANT)
     if users and assistants:

@@ -98,6 +98,11 @@ def test_a_pipe_gets_every_row_and_every_text_whole(empty: Memctl) -> None:
     assert len(forgotten) == 121
 
 
+def test_what_was_extracted_is_whole_in_a_pipe(empty: Memctl) -> None:
+    text = f"Please remember that the boiler was serviced by {'the very patient ' * 9}Hallam and Sons"
+    assert text.removesuffix(".") in empty("add", "--extract", text).done().out
+
+
 def test_the_log_in_a_pipe_is_whole(empty: Memctl) -> None:
     for number in range(23):
         empty.add(f"thing {number}")

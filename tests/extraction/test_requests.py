@@ -106,6 +106,7 @@ def test_a_request_that_fits_no_form_is_kept_by_its_likelihood() -> None:
         "I'll start informing the candidates about it right away.",
         "I'll definitely use the template you gave me for the weekly reviews.",
         "Let me know if you need any further details on the process.",
+        "Rows with a blank region go under Unknown, round everything to two decimals, and put the total at the bottom.",
         "写一段话，别用形容词",
         "给面包店起五个名字，不要带“甜”字",
         "全部翻译成英文",
