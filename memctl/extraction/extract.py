@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from memctl.core import kinds
+from memctl.core.text.language import has_chinese
 from memctl.extraction import clauses, corrections, phrases, reported, statements
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial
@@ -56,6 +57,7 @@ def rules(
         earlier, latest = latest, []
         repaired, awaited, several = False, False, False
         last: Sentence | None = None
+        before_it = ""
         recent.append([])
         answered = everything[number - 1].content if number and not is_user(everything[number - 1].role, user) else ""
         for sentence in (part for whole in own for part in _by_subject(whole, at)):
@@ -88,12 +90,13 @@ def rules(
             elif statements.refers_back(text):
                 proposals = [*_asked(last, at), *(proposals or _asked(sentence, at))]
             else:
-                proposals = _correcting(sentence, proposals, at, answered)
+                proposals = _with_whom(_correcting(sentence, proposals, at, answered), before_it)
             latest += proposals
             recent[-1].append(Stated(text, tuple(proposals)))
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
             repaired = corrections.announces(sentence.text)
+            before_it = sentence.text
             last = sentence if all(one.tentative for one in proposals) else None
     return tuple(kept.values())
 
@@ -102,6 +105,21 @@ def _asked(sentence: Sentence | None, at: datetime) -> list[Proposal]:
     """A sentence, if there is one, as what another asks to keep."""
     return [asked_to_keep(sentence, sentence.text, at)] if sentence else []
 
+
+def _with_whom(proposals: Sequence[Proposal], before: str) -> list[Proposal]:
+    """The proposals of a sentence; one that only says "she" is kept with the sentence before it."""
+    space = "" if has_chinese(before) else " "
+    return [
+        replace(one, content=f"{before}{space}{one.content}") if before and _is_unnamed(one) else one
+        for one in proposals
+    ]
+
+
+def _is_unnamed(proposal: Proposal) -> bool:
+    return not proposal.key and proposal.rule in _LASTING and _UNNAMED.match(proposal.content) is not None
+
+
+_UNNAMED = re.compile(r"(?:he|she|it|they|his|her|its|their)\b|[他她它]", re.IGNORECASE)
 
 STEERED = 0.3
 """The most confidence in what a message says that tries to steer the assistant."""

@@ -141,7 +141,7 @@ def by_likelihood(sentence: Sentence, at: datetime) -> list[Proposal]:
         facts = [text] if whole.fact >= STATES_FROM else []
     else:
         facts = [clause for clause in certain if learned.likely(clause).fact >= STATES_FROM]
-    return [_stating(sentence, statements.STATEMENT, fact, 0.8, at) for fact in facts if _is_own(fact)][:1]
+    return [_stating(sentence, statements.STATEMENT, fact, 0.8, at) for fact in facts if _is_told(fact)][:1]
 
 
 def _may_ask(sentence: Sentence) -> bool:
@@ -168,14 +168,11 @@ _TELLS = re.compile(
 )
 
 
-def _is_own(text: str) -> bool:
-    """Whether a text speaks of its writer, whom Chinese may leave out, not to somebody, nor of the moment."""
-    if statements.is_passing(text):
-        return False
-    return (has_chinese(text) or _OWN.search(text) is not None) and _ADDRESSED.search(text) is None
+def _is_told(text: str) -> bool:
+    """Whether a text tells of somebody, not to somebody, nor of the moment."""
+    return not statements.is_passing(text) and _ADDRESSED.search(text) is None
 
 
-_OWN = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours)\b|^(?:been|just|moved|started|finished|got)\b", re.IGNORECASE)
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|let's)\b|[你您]", re.IGNORECASE)
 
 

@@ -38,6 +38,8 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
         return None
     for search in (turned, opposite, amounts, values):
         slots = None if search is not amounts and _on_two_days(pair) else search(pair)
+        if slots and search in (turned, opposite) and _two_amounts(pair, slots):
+            return None
         if slots and little_else(pair, slots):
             return (
                 None
@@ -83,6 +85,12 @@ def _on_two_days(pair: Pair) -> bool:
     """Whether each names another moment: what differs beside it holds at that time."""
     moments = [{w.key for w in side if w.quantity and w.quantity.type in MOMENTS} for side in (pair.left, pair.right)]
     return all(moments)
+
+
+def _two_amounts(pair: Pair, slots: Slots) -> bool:
+    """Whether an amount differs beside opposites: 100 requests on the free plan, 600 on the paid one."""
+    measured = amounts(pair)
+    return measured is not None and not any(word.quantity for slot in slots for word in slot)
 
 
 # Only some, and all

@@ -12,7 +12,7 @@ from memctl.judgement.quantities import VERSION
 from memctl.judgement.relations import excludes
 from memctl.judgement.segmentation import class_of
 from memctl.judgement.word_class import cost, is_after_preposition, is_chinese, is_english_time, is_verb_or_light
-from memctl.judgement.wording import NAME, QUANTITY, WORD, Sentence, Word
+from memctl.judgement.wording import NAME, PREPOSITION, QUANTITY, WORD, Sentence, Word
 
 
 def rests(pair: Pair, slots: Slots) -> list[list[Word]]:
@@ -60,6 +60,8 @@ def _is_in_phrase(word: Word) -> bool:
 def little_else(pair: Pair, slots: Slots) -> bool:
     """Whether little enough differs beside what excludes each other."""
     alone = rests(pair, slots)
+    if slots[0][0].quantity and _each_in_its_own(pair, alone):
+        return False
     apart = [(a, b) for a in alone[0] for b in alone[1] if excludes(a, b)]
     if apart and not all(_beside(pair, slots, a, b) for a, b in apart):
         return False
@@ -83,6 +85,24 @@ def _beside(pair: Pair, slots: Slots, one: Word, other: Word) -> bool:
         abs(sentence.words.index(word) - sentence.words.index(slot[0])) == 1 and not slot[0].quantity
         for (sentence, _), slot, word in zip(pair.sides, slots, (one, other), strict=True)
     )
+
+
+def _each_in_its_own(pair: Pair, alone: Sequence[list[Word]]) -> bool:
+    """Whether both name, behind the same preposition, where or of what an amount holds: in staging, in production."""
+    if pair.one.language == "zh":
+        return False
+    sides = [_behind(sentence, rest) for sentence, rest in zip((pair.one, pair.other), alone, strict=True)]
+    return not sides[0].isdisjoint(sides[1])
+
+
+def _behind(sentence: Sentence, words: Sequence[Word]) -> set[str]:
+    """The prepositions that stand before some words, or before the words before them that are left out."""
+    found = set()
+    for word in words:
+        before = [each for each in sentence.words[: sentence.words.index(word)] if each.kind == PREPOSITION]
+        if before and sentence.words.index(word) - sentence.words.index(before[-1]) <= 2 and not word.quantity:
+            found.add(before[-1].key)
+    return found
 
 
 def _things(pair: Pair, alone: Sequence[list[Word]], held: int, slots: Slots) -> bool:

@@ -169,11 +169,13 @@ def _is_one_thing(sentence: Sentence, value: Words) -> bool:
     subject_words = [word for word in sentence.words if word.subject]
     if not subject_words or any(word not in value for word in predicate(sentence)):
         return False
-    noun = subject_words[-1]
-    owned = any(word.mark == "'s" or word.key in _OWN for word in subject_words[:-1])
-    if noun.kind != WORD or noun.mark == "s" or not noun.text.islower():
+    before_of = [*takewhile(lambda word: word.kind != PREPOSITION, subject_words)] or subject_words
+    noun = before_of[-1]
+    owned = any(word.mark == "'s" or word.key in _OWN for word in before_of[:-1])
+    post = noun.text.isupper() and all(word.kind == NAME for word in value)
+    if not post and (noun.kind != WORD or noun.mark == "s" or not noun.text.islower()):
         return False
-    if owned and noun.stem in lexicon.stems("en", "several"):
+    if (owned or before_of != subject_words) and noun.stem in lexicon.stems("en", "several"):
         return False
     if all(word.kind == NAME for word in value):
         return owned or _is_definite(sentence)

@@ -327,6 +327,11 @@ def test_an_abbreviation_ends_no_sentence() -> None:
     assert contents_of(text) == [text]
 
 
+def test_what_only_says_she_is_kept_with_the_sentence_before() -> None:
+    said = "My mum can't do stairs. She uses a walker."
+    assert contents_of(said) == ["My mum can't do stairs.", said]
+
+
 def test_dates_count_from_the_message() -> None:
     said = [Utterance("user", "I have a dentist appointment on Friday.", datetime(2026, 3, 4, 15, tzinfo=UTC))]
     (one,) = extract.rules(said, "alice", NOW)

@@ -131,6 +131,12 @@ def test_what_does_not_say_the_same(one: str, other: str) -> None:
         ("Shift length is nine hours.", "Our shifts last eight hours."),
         ("The permit expires in June.", "The permit runs until September."),
         ("Rosa reports to Emil.", "Rosa's manager is Karl."),
+        ("Ben is a pilot.", "Ben is not a pilot."),
+        ("The concert's on the 4th floor.", "The concert is not on the 4th floor."),
+        ("Ines leads the kitchen crew.", "Marek leads the kitchen crew."),
+        ("Dr Hale is my wife's dentist.", "Dr Moss is my wife's dentist."),
+        ("Ines is the treasurer of the rowing club.", "Marek is the treasurer of the rowing club."),
+        ("The CFO is Ines.", "The CFO is Marek."),
     ],
 )
 def test_what_excludes_each_other(one: str, other: str) -> None:
@@ -156,6 +162,12 @@ def test_what_excludes_each_other(one: str, other: str) -> None:
         ("Shift planning lasts two hours.", "Our shifts last nine hours."),
         ("The fair opened in March.", "The fair runs until November."),
         ("The fair began in March.", "The fair runs until November."),
+        ("Ines is Tom's colleague.", "Marek is Tom's colleague."),
+        ("Ines is a colleague of Tom.", "Marek is a colleague of Tom."),
+        ("Ines is the sister of Tom.", "Maria is the sister of Tom."),
+        ("Ines leads the kitchen crew.", "Marek leads the bar crew."),
+        ("The shop ran on PHP 7 in testing.", "The shop ran on PHP 8 in production."),
+        ("The fee is 5 euros in the free plan.", "The fee is 9 euros in the paid plan."),
     ],
 )
 def test_what_may_both_be_true(one: str, other: str) -> None:
