@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from memctl.core import kinds
 from memctl.core.text.language import has_chinese
-from memctl.extraction import clauses, corrections, phrases, reported, statements
+from memctl.extraction import answers, clauses, corrections, phrases, reported, statements
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial
 from memctl.extraction.own_words import own_words
@@ -91,6 +91,8 @@ def rules(
                 proposals = [*_asked(last, at), *(proposals or _asked(sentence, at))]
             else:
                 proposals = _with_whom(_correcting(sentence, proposals, at, answered), before_it)
+                if not before_it and all(not one.key and one.rule in _LASTING for one in proposals):
+                    proposals = _answering(sentence, answered, at) or proposals
             latest += proposals
             recent[-1].append(Stated(text, tuple(proposals)))
             for proposal in proposals if number >= heard else ():
@@ -104,6 +106,12 @@ def rules(
 def _asked(sentence: Sentence | None, at: datetime) -> list[Proposal]:
     """A sentence, if there is one, as what another asks to keep."""
     return [asked_to_keep(sentence, sentence.text, at)] if sentence else []
+
+
+def _answering(sentence: Sentence, asked: str, at: datetime) -> list[Proposal]:
+    """A short answer to a question about the user, with the question."""
+    text = answers.completed(sentence, asked)
+    return [replace(asked_to_keep(sentence, text, at), content=text, rule=statements.STATEMENT)] if text else []
 
 
 def _with_whom(proposals: Sequence[Proposal], before: str) -> list[Proposal]:
