@@ -17,8 +17,9 @@ _ASKS_OF_USER = re.compile(
     r"|\bwhat do you (?:do(?: for (?:work|a living))?|teach|study|play|drive)\b|\bwhat(?:'s| is| are) your\b"
     r"|\bhow (?:many [\w ]+ (?:do you have|have you got)|old (?:are you|is your|are your))\b"
     r"|\bwhich languages? do you\b|\bwho (?:do you (?:live|work) (?:with|for)|is your)\b|\bwhen(?:'s| is) your\b"
-    r"|\b(?:do you have|have you got|are there) any (?:\w+ ){0,2}?(?:allerg\w+|intolerances|conditions|pets|kids|children"
-    r"|siblings|brothers|sisters|dietary \w+|food \w+)|\bare you (?:allergic|vegetarian|vegan|married|single|religious)\b"
+    r"|\b(?:do you have|have you got|are there) any (?:\w+ ){0,2}?(?:allerg\w+|intolerances|conditions|pets|kids"
+    r"|children|siblings|brothers|sisters|dietary \w+|food \w+)"
+    r"|\bare you (?:allergic|vegetarian|vegan|married|single|religious)\b"
     r"|[你您](?:现在|目前|平时)?(?:住(?:在)?哪|(?:在)?哪(?:儿|里|个城市|家公司)?(?:工作|上班|上学|读书|住)|老家(?:在|是)?哪"
     r"|是?哪里人|是?做什么(?:工作|的)|多大|几岁|叫什么|有(?:几|多少)个?|养(?:了)?(?:什么|几|宠物)|会(?:说)?(?:什么|哪些|几))"
     r"|[你您]的?(?:名字|职业|生日|工作|专业|血型|家乡|孩子|爱人)[^，。]{0,4}(?:什么|哪|几|多)"
@@ -27,10 +28,10 @@ _ASKS_OF_USER = re.compile(
 )
 """What asks for something lasting of somebody: their home, trade, people, health, name, days."""
 
-_ONE_TASK = re.compile(r"\b(?:question|budget for|plan for (?:this|today)|goal here|deadline|thoughts?)\b|这次|这个任务")
+_ONE_TASK = re.compile(r"\b(?:question|budget for|plan for (?:this|today)|goal|deadline|thoughts?)\b|这次|这个任务")
 _SAYS_NOTHING = re.compile(
-    r"^(?:(?:yes|no|yeah|yep|nope|ok|okay|sure|maybe|none|thanks?|thank you|not sure|no idea|i don't know|why|never ?mind"
-    r"|skip|pass|rather not say|是的?|不是|有|没有?|嗯|好的?|对|不知道|不想说|谢谢|保密)[\s,.!，。！]*)+$",
+    r"^(?:(?:yes|no|yeah|yep|nope|ok|okay|sure|maybe|none|thanks?|thank you|not sure|no idea|i don't know|why"
+    r"|never ?mind|skip|pass|rather not say|是的?|不是|有|没有?|嗯|好的?|对|不知道|不想说|谢谢|保密)[\s,.!，。！]*)+$",
     re.IGNORECASE,
 )
 

@@ -62,7 +62,9 @@ _JOINT = re.compile(
     r"^(?:but|because|although|though|while|whereas|so|and|但是?|因为|所以|而且?|不过|虽然)\b\s*", re.IGNORECASE
 )
 _INSTEAD = re.compile(r",?\s+(?:but )?not (?=(?:in|on|at|to|from|for|with|by|an?|the)\b)", re.IGNORECASE)
-_COPULA_LAST = re.compile(r"(?:\b(?:is|are|am|was|were|be|been)|['’](?:s|re|m))(?: \w+ly| still| yet| also| now)?$", re.IGNORECASE)
+_COPULA_LAST = re.compile(
+    r"(?:\b(?:is|are|am|was|were|be|been)|['’](?:s|re|m))(?: \w+ly| still| yet| also| now)?$", re.IGNORECASE
+)
 """Before *not* nothing was claimed: "Ann is not a vegetarian"."""
 _GOES_ON = re.compile(r"^(?:he|she|it|they|his|her|its|their|该|他|她|它|他们|她们)\b\s*", re.IGNORECASE)
 _OPEN = (
