@@ -368,14 +368,19 @@ class Growth:
         return f"{self.exponent:5.2f}  {self.small:8.4f} s  {self.large:8.4f} s  {self.rule}: {self.text}"
 
 
+def _again(kind: str, size: int, times: int = 1) -> str:
+    """The text, a little different each time: of some rules the answer for a text is kept."""
+    return TEXTS[kind](size) + " " * times
+
+
 def growth(rule: str, kind: str, size: int, floor: float, most: float = 20.0) -> Growth | None:
     """The growth of one rule on one kind of text; None where even the large one takes less than `floor`."""
     large = spent(RULES[rule], TEXTS[kind](size * FACTOR), most)
     if floor <= large <= most:  # the first call may have read lists of words
-        large = min(large, spent(RULES[rule], TEXTS[kind](size * FACTOR), most))
+        large = min(large, spent(RULES[rule], _again(kind, size * FACTOR), most))
     if large < floor:
         return None
-    small = min(spent(RULES[rule], TEXTS[kind](size), most) for _ in range(1 if large > most else 3))
+    small = min(spent(RULES[rule], _again(kind, size, n), most) for n in range(1 if large > most else 3))
     return Growth(rule, kind, small, large)
 
 

@@ -36,7 +36,7 @@ _BREAK = re.compile(
 _LABEL = re.compile(r"^((?:[\w'’-]+ ){1,8}[\w'’-]+): (?!is\b|are\b)")
 """What is noted as "Label: value" is so."""
 
-_FORMATTED = re.compile(r"[*#`|]|^\s*(?:[-+]|\d{1,3}[.)])\s", re.MULTILINE)
+_FORMATTED = re.compile(r"[*#`|]|^[^\S\n]*(?:[-+]|\d{1,3}[.)])\s", re.MULTILINE)
 _NO_CLAIM = re.compile(
     r"^[ \t]*(?:```.*?(?:```|\Z)|#+[ \t].*?$|\|.*?$|(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*\*[^*\n]+\*\*:?[ \t]*$)",
     re.MULTILINE | re.DOTALL,
