@@ -173,7 +173,7 @@ def _is_told(text: str) -> bool:
     return not statements.is_passing(text) and _ADDRESSED.search(text) is None
 
 
-_ADDRESSED = re.compile(r"\b(?:you|your|yours|let's)\b|[你您]", re.IGNORECASE)
+_ADDRESSED = re.compile(r"\b(?:you|your|yours|let's|please)\b|[你您]|请(?![^，。]{0,4}假|了|客)", re.IGNORECASE)
 
 
 def _stating(
