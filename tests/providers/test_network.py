@@ -154,6 +154,15 @@ def test_what_stays_on_this_machine_uses_no_proxy(
 
 
 @clients
+def test_plain_http_needs_no_certificates(
+    ask: Ask, server: Heard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    ask(server.url("127.0.0.1"))
+    assert TEXT in server.requests[0][2]
+
+
+@clients
 def test_also_over_the_newer_protocol(ask: Ask, proxy: Heard) -> None:
     try:
         with listening("::1") as server:

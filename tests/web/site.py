@@ -36,7 +36,7 @@ class Visitor:
     port: int
     link: str
     site: Site
-    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=PATIENCE))
+    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=PATIENCE, verify=False))  # plain HTTP
 
     @property
     def origin(self) -> str:
