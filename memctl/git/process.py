@@ -40,7 +40,9 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """The git commands that memctl uses, with options that keep them from running a program."""
 
-_WRITES = {"add", "commit", "config", "symbolic-ref"}
+_WRITES = {"add", "commit", "config", "diff", "symbolic-ref"}
+"""`diff` refreshes the index, whatever `GIT_OPTIONAL_LOCKS` says."""
+
 _READS_FILES = {"add", "commit", "diff", "status"}
 """Commands that pass file contents through filters."""
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import copies
 import pytest
 from conftest import GIT_STAYS, PATIENCE, THOROUGH, count_cases
 
@@ -106,22 +107,33 @@ def own_git(patch: pytest.MonkeyPatch, base: Path) -> None:
     patch.setenv("GIT_CEILING_DIRECTORIES", str(base))
 
 
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, copies.Inodes]:
+    """A store whose folder of alice's is a repository with a commit and with something to commit; and its inodes."""
+    base = tmp_path_factory.mktemp("committed")
+    with pytest.MonkeyPatch.context() as patch:
+        own_git(patch, base)
+        made = Trap(base / "store" / "alice", base)
+        with open_store(made.store, "alice", create=True) as store:
+            store.add("Alice drinks tea")
+        installation.initialise(made.root, [UserFolder(made.root)])
+        installation.install(made.root)
+        made.plain_git("add", "--all")
+        made.plain_git("commit", "--quiet", "--message", "first")
+        made.change()
+    return made.store, copies.settled(made.store)
+
+
 @pytest.fixture
-def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
-    """A committed folder of alice's, in a repository of its own."""
+def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, committed: tuple[Path, copies.Inodes]) -> Trap:
+    """A committed folder of alice's, in a repository of its own. As a copy its files are new to git, which refreshes its
+    index where it may."""
     own_git(monkeypatch, tmp_path)
     made = Trap(tmp_path / "store" / "alice", tmp_path)
     made.program.write_text(f'#!/bin/sh\necho "$0 $*" >> "{tmp_path / "ran"}"\nexit 0\n')
     made.program.chmod(0o755)
-    with open_store(made.store, "alice", create=True) as store:
-        store.add("Alice drinks tea")
-    installation.initialise(made.root, [UserFolder(made.root)])
-    installation.install(made.root)
-    made.plain_git("add", "--all")
-    made.plain_git("commit", "--quiet", "--message", "first")
-    made.change()
+    copies.copy(committed[0], made.store, committed[1])
     monkeypatch.chdir(made.root)
-    made.started()
     return made
 
 
