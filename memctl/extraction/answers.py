@@ -9,8 +9,8 @@ from memctl.core.text.sentences import sentences
 from memctl.extraction import clauses
 from memctl.extraction.clauses import Sentence
 
-LONGEST = 80
-"""Characters of an answer that needs its question."""
+LONGEST, LONGEST_QUESTION = 80, 120
+"""Characters of an answer that needs its question, and of the question, which is kept though another wrote it."""
 
 _ASKS_OF_USER = re.compile(
     r"\bwhere (?:do you (?:live|work|study|come from)|are you (?:from|based|living|located))\b"
@@ -28,7 +28,15 @@ _ASKS_OF_USER = re.compile(
 )
 """What asks for something lasting of somebody: their home, trade, people, health, name, days."""
 
-_ONE_TASK = re.compile(r"\b(?:question|budget for|plan for (?:this|today)|goal|deadline|thoughts?)\b|这次|这个任务")
+_ONE_TASK = re.compile(
+    r"\b(?:question|budget for|plan for (?:this|today)|goal|deadline|thoughts?)\b|这次|这个任务", re.IGNORECASE
+)
+_SECRET = re.compile(
+    r"pass ?(?:word|code|phrase|port)|\b(?:pin|keys?|tokens?|cards?|cvv|cvc|secrets?|credentials?|log-?in|iban|seed|ssn"
+    r"|(?:account|security|insurance|id) numbers?|security (?:question|answer)|maiden)\b"
+    r"|密码|口令|卡号|账号|帐号|身份证|验证码",
+    re.IGNORECASE,
+)
 _SAYS_NOTHING = re.compile(
     r"^(?:(?:yes|no|yeah|yep|nope|ok|okay|sure|maybe|none|thanks?|thank you|not sure|no idea|i don't know|why"
     r"|never ?mind|skip|pass|rather not say|是的?|不是|有|没有?|嗯|好的?|对|不知道|不想说|谢谢|保密)[\s,.!，。！]*)+$",
@@ -47,6 +55,6 @@ def completed(answer: Sentence, asked: str) -> str:
     if not question.endswith(("?", "？")) or not _ASKS_OF_USER.search(clauses.typed(question)):
         return ""
     silent = answer.asks or answer.certainty < 1 or len(text) > LONGEST or _SAYS_NOTHING.match(text)
-    if silent or _ONE_TASK.search(question):
+    if silent or len(question) > LONGEST_QUESTION or _ONE_TASK.search(question) or _SECRET.search(question):
         return ""
     return f"{question}{'' if has_chinese(question) else ' '}{text}"

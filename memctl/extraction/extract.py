@@ -110,7 +110,7 @@ def _asked(sentence: Sentence | None, at: datetime) -> list[Proposal]:
 
 def _answering(sentence: Sentence, asked: str, at: datetime) -> list[Proposal]:
     """A short answer to a question about the user, with the question."""
-    text = answers.completed(sentence, asked)
+    text = "" if steers(asked) else answers.completed(sentence, asked)
     return [replace(asked_to_keep(sentence, text, at), content=text, rule=statements.STATEMENT)] if text else []
 
 
